@@ -45,11 +45,12 @@ export async function listPolicies(deps: CommandDeps): Promise<CommandAnswer> {
 }
 
 function describe(policy: PolicyView, muted: string | undefined): string {
-  const { calendar, timezone, warnAt, match, pauseWhen, severity, routes } = policy;
+  const { calendar, timezone, warnAt, match, unanswered, pauseWhen, severity, routes } = policy;
   const target = policy.targetMs === undefined ? "its own deadline" : formatDuration(policy.targetMs);
   return [
     `${code(policy.id)} · ${policy.for}: ${SLA_MEASURE_NAMES[policy.measure]} within ${target}, ${calendar === "always" ? "round the clock" : `calendar ${plain(calendar)}${timezone ? ` (${timezone})` : ""}`}`,
     match && `  when ${code(match)}`,
+    unanswered && `  ⚠️ its match had no answer for the ${plain(unanswered)}`,
     `  warns ${warnAt.length > 0 ? `at ${warnAt.join(", ")}` : "never"} · ${severity.violated}${routes ? ` · to ${plain(routes.join(", "))}` : ""}${pauseWhen ? ` · pauses when ${plain(pauseWhen.join(", "))}` : ""}`,
     `  ${policy.open} open, ${policy.overdue} overdue`,
     muted && `  🔇 muted ${muted}`,

@@ -23,12 +23,22 @@ type Declared = string | { [field: string]: Declared };
 
 /** Throws a `HookgateError` (HOOK_MATCHER_INVALID) for bad syntax, for a field that the payload type does not have, and when it says no yes or no. */
 export function compilePredicate(source: string, schema: z.ZodType): Predicate {
-  const evaluate = compileExpression(source, { payload: jsonSchema(schema) }, "match.when");
-  return (payload) => {
+  const holds = compileOver(source, { payload: jsonSchema(schema) }, "match.when");
+  return (payload) => holds({ payload });
+}
+
+/** Like `compilePredicate`, with a JSON schema for each variable; `place` begins the message of the error. */
+export function compileOver(
+  source: string,
+  variables: Readonly<Record<string, JsonSchema>>,
+  place: string,
+): (values: Readonly<Record<string, unknown>>) => ReturnType<Predicate> {
+  const evaluate = compileExpression(source, variables, place);
+  return (values) => {
     try {
-      const answer = evaluate({ payload });
+      const answer = evaluate(values);
       if (isYesOrNo(answer)) return answer === true || { reason: `${source} is false` };
-      return { reason: noAnswer(source, "match.when", answer).message, error: "it gives a value, not true or false" };
+      return { reason: noAnswer(source, place, answer).message, error: "it gives a value, not true or false" };
     } catch (thrown) {
       const error = firstLine(thrown);
       return { reason: `${error}: ${source}`, error, isTooMuchWork: isTooMuchWork(thrown) };
@@ -37,8 +47,8 @@ export function compilePredicate(source: string, schema: z.ZodType): Predicate {
 }
 
 /**
- * Like `compilePredicate`, with a JSON schema for each variable; `place` begins the message of the error. `mayBeSlow`: it is evaluated in a
- * program with a time limit, so its work is not limited.
+ * Like `compileOver`, without the difference between false and no answer. `mayBeSlow`: it is evaluated in a program with a time limit, so
+ * its work is not limited.
  */
 export function compileCondition(
   source: string,

@@ -83,7 +83,10 @@ function isEmptySection(issue: z.core.$ZodIssue, path: Path, raw: unknown): bool
   return length === 1 || (issue.code === "invalid_type" && ["object", "record"].includes(issue.expected));
 }
 
-/** What has to go: the keys that are unknown, the value that is wrong, or the parent of one that is missing. */
+/**
+ * What has to go: the keys that are unknown, the value that is wrong, or the parent of one that is missing. Also the parent of one without
+ * which it would mean something else: its issue has `params: { withParent: true }`.
+ */
 function culpritsOf(
   issue: z.core.$ZodIssue,
   path: Path,
@@ -91,7 +94,8 @@ function culpritsOf(
   leftOut: ReadonlyMap<string, Path>,
 ): readonly Path[] {
   if (issue.code === "unrecognized_keys") return issue.keys.map((key) => [...path, key]);
-  const isThere = valueAt(raw, path) !== undefined && !leftOut.has(keyOf(path));
+  const isAlone = issue.code !== "custom" || issue.params?.withParent !== true;
+  const isThere = isAlone && valueAt(raw, path) !== undefined && !leftOut.has(keyOf(path));
   return [isThere ? path : path.slice(0, -1)];
 }
 

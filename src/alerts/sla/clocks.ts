@@ -146,7 +146,7 @@ function stepsOf(seen: Sighting, known: readonly SlaClock[], policies: readonly 
 function whyGone(entity: WatchedEntity, policy: Policy | undefined): { reason: string; isUnwatched: boolean } {
   if (entity.abandoned) return { reason: entity.status, isUnwatched: false };
   if (!policy) return { reason: "its policy is no longer there", isUnwatched: true };
-  return policy.matches(entity) && policy.for === entity.type
+  return policy.for === entity.type && policy.matches(entity)
     ? { reason: "what this clock measured was removed", isUnwatched: false }
     : { reason: "its policy no longer applies", isUnwatched: true };
 }

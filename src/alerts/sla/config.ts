@@ -1,11 +1,11 @@
 /** `sla:` in hookgate.yaml: business calendars, policies, and what a conversation is. */
 import { z } from "zod";
 import { ROLES } from "../../domain/identity.js";
+import { WATCHED, WATCHED_TYPES, type WatchedType } from "../../domain/watched.js";
 import { duration, someDuration } from "../../lib/config-fields.js";
-import { errorMessage } from "../../lib/errors.js";
 import { BUTTONS } from "../config.js";
 import { calendarConfig } from "./calendars/config.js";
-import { compileMatch } from "./policies/match.js";
+import { matchProblems } from "./policies/match.js";
 import { parseThreshold } from "./policies/threshold.js";
 
 const severity = z.enum(["info", "warning", "high", "critical"]);
@@ -21,13 +21,13 @@ const threshold = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-const match = z.string().superRefine((source, context) => {
-  try {
-    compileMatch(source);
-  } catch (error) {
-    context.addIssue({ code: "custom", message: errorMessage(error), input: source });
-  }
-});
+/** `assignTo (its runner, or …), priority (…), …`. */
+function factsOf(type: WatchedType): string {
+  const facts = Object.entries<z.ZodType>(WATCHED[type].shape.facts.shape);
+  return facts.map(([name, { description }]) => (description ? `${name} (${description})` : name)).join(", ");
+}
+
+const fieldsOf = (type: WatchedType) => Object.keys(WATCHED[type].shape).filter((name) => name !== "facts");
 
 const policyConfig = z
   .strictObject({
@@ -35,9 +35,7 @@ const policyConfig = z
       .string()
       .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/i, "expected letters, digits, dots, dashes and underscores")
       .describe("The name of the policy, in alerts and in `/sla`."),
-    for: z
-      .enum(["task", "mission", "conversation"])
-      .describe("Whether the policy is for tasks, missions or conversations."),
+    for: z.enum(WATCHED_TYPES).describe("Whether the policy is for tasks, missions or conversations."),
     measure: z
       .enum(["first_response", "next_response", "resolution"])
       .optional()
@@ -48,10 +46,11 @@ const policyConfig = z
       .enum(["created", "started"])
       .default("created")
       .describe("For tasks and missions with a target: when the clock starts."),
-    match: match
+    match: z
+      .string()
       .optional()
       .describe(
-        "CEL over `entity` (title, status, owner, facts …): `entity.facts.priority >= 5`. The first policy that matches holds, for each measure.",
+        `CEL over \`entity\` (${[...new Set(WATCHED_TYPES.flatMap(fieldsOf))].join(", ")}, facts): \`entity.facts.priority >= 5\`. ${WATCHED_TYPES.map((type) => `Facts of a ${type}: ${factsOf(type)}.`).join(" ")} An entity without the field does not match; ask for the field first where it should: \`!has(entity.facts.group) || entity.facts.group != "night"\`. The first policy that matches holds, for each measure.`,
       ),
     target: someDuration()
       .optional()
@@ -106,6 +105,9 @@ const policyConfig = z
     if (isConversation && policy.target === undefined) refuse("target", "a policy for conversations needs a target");
     if (policy.for !== "task" && policy.on_violated !== undefined)
       refuse("on_violated", `only tasks are ended by it; a ${policy.for} goes on`);
+    // Without its match it would be a policy for everything.
+    for (const message of policy.match === undefined ? [] : matchProblems(policy.match, policy.for))
+      context.addIssue({ code: "custom", path: ["match"], message, params: { withParent: true } });
     if (policy.target !== undefined && policy.target <= 0) refuse("target", "expected more than no time");
   });
 export type PolicyConfig = z.output<typeof policyConfig>;

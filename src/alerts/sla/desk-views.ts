@@ -21,6 +21,7 @@ export interface PolicyView {
   for: string;
   measure: SlaMeasure;
   match?: string;
+  unanswered?: string | undefined;
   targetMs?: number;
   calendar: string;
   timezone?: string;
@@ -54,12 +55,13 @@ function resumptionOf(clock: SlaClock, policy: Policy | undefined, usedMs: numbe
 }
 
 export function describe(policy: Policy): Omit<PolicyView, "open" | "overdue"> {
-  const { id, measure, match, targetMs, calendar, warnAt, pauseWhen, severity, routes, runbook } = policy;
+  const { id, measure, match, unanswered, targetMs, calendar, warnAt, pauseWhen, severity, routes, runbook } = policy;
   return {
     id,
     for: policy.for,
     measure,
     match,
+    unanswered,
     targetMs,
     calendar: calendar.name,
     timezone: calendar.timezone,

@@ -172,7 +172,9 @@ class FollowedWork implements Sla {
   }
 
   async prepare(next: SlaConfig): Promise<() => void> {
-    const policies = createPolicies(next, await loadCalendars(next.calendars), this.#deps.formerChats);
+    const { formerChats, logger } = this.#deps;
+    const calendars = await loadCalendars(next.calendars);
+    const policies = createPolicies(next, calendars, { formerChats, logger, former: this.#policies });
     return () => {
       this.#isIdle = false;
       this.#config = next;

@@ -56,6 +56,7 @@ const policy = z.object({
   for: z.string(),
   measure,
   match: z.string().optional(),
+  unanswered: z.string().optional().describe("The first entity for which `match` had no answer, and why."),
   targetMs: length.optional(),
   calendar: z.string(),
   timezone: z.string().optional(),

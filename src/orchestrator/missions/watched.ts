@@ -2,10 +2,10 @@
 
 import { formatAddress } from "../../domain/address.js";
 import { isMissionOver, type Mission } from "../../domain/mission.js";
-import type { WatchedEntity } from "../../domain/watched.js";
-import { definedOf } from "../../lib/without-undefined.js";
+import type { FactsOf, Watched } from "../../domain/watched.js";
+import { withoutUndefined } from "../../lib/without-undefined.js";
 
-export function watchedMission(mission: Mission): WatchedEntity {
+export function watchedMission(mission: Mission): Watched<"mission"> {
   const { id, title, status, createdAt, startedAt, endedAt, deadline, address, reason, planId } = mission;
   return {
     type: "mission",
@@ -20,10 +20,10 @@ export function watchedMission(mission: Mission): WatchedEntity {
     pausedFor: status === "blocked" ? (reason ?? "a hook refused it") : undefined,
     owner: mission.createdBy,
     link: address && formatAddress(address),
-    facts: {
+    facts: withoutUndefined<FactsOf<"mission">>({
       planId,
       tasks: Object.keys(mission.taskIds).length,
-      ...definedOf({ scheduleId: mission.scheduleId }),
-    },
+      scheduleId: mission.scheduleId,
+    }),
   };
 }

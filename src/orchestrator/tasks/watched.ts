@@ -2,10 +2,10 @@
 
 import { formatAddress } from "../../domain/address.js";
 import { isEnded, type Task } from "../../domain/task.js";
-import type { WatchedEntity } from "../../domain/watched.js";
-import { definedOf } from "../../lib/without-undefined.js";
+import type { FactsOf, Watched } from "../../domain/watched.js";
+import { withoutUndefined } from "../../lib/without-undefined.js";
 
-export function watchedOf(task: Task): WatchedEntity {
+export function watchedOf(task: Task): Watched<"task"> {
   const { id, title, status, createdAt, startedAt, deadline, endedAt } = task;
   const pausedFor = pauseOf(task);
   return {
@@ -21,12 +21,13 @@ export function watchedOf(task: Task): WatchedEntity {
     pausedFor,
     owner: (task.owner ?? task.assignTo).replace(/^person:/, ""),
     link: task.address && formatAddress(task.address),
-    facts: {
+    facts: withoutUndefined<FactsOf<"task">>({
       assignTo: task.assignTo,
       priority: task.priority,
       attempt: task.attempt,
-      ...definedOf({ group: task.group, mission: task.missionId }),
-    },
+      group: task.group,
+      mission: task.missionId,
+    }),
   };
 }
 

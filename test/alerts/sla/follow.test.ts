@@ -9,6 +9,7 @@ import { slaConfig } from "../../../src/alerts/sla/config.js";
 import { createPolicies, type Policy } from "../../../src/alerts/sla/policies/policies.js";
 import type { NewAnnouncement, SlaClock } from "../../../src/domain/sla.js";
 import type { WatchedEntity } from "../../../src/domain/watched.js";
+import { silentLogger } from "../../../src/lib/logger.js";
 import { at, HOUR, MINUTE, task } from "./rig.js";
 
 const START = at("2026-11-20T08:00:00Z");
@@ -53,7 +54,7 @@ it("comes to the same end whether somebody looked all the time or was away betwe
         { id: "p", for: "task", warn_at: ["50%", "30m before"], target: kind === "target" ? "5h" : undefined },
       ],
     };
-    const [policy] = createPolicies(slaConfig.parse(config), new Map([["always", ALWAYS]]));
+    const [policy] = createPolicies(slaConfig.parse(config), new Map([["always", ALWAYS]]), { logger: silentLogger });
     return { ...(policy as Policy), calendar };
   };
   fc.assert(

@@ -225,6 +225,94 @@ it("refuses to start with a policy that cannot be, and says where it stands and 
   expect(said).toContain('expected a share such as 80% or a time such as 15m before, got "80 percent"');
 });
 
+it("refuses a match that never holds, by check, at a start and at a reload, and keeps the policies in force", async () => {
+  const own = join(folder, "never");
+  const gateway = await gatewayProcess({ folder: own, config: {} });
+  const save = (policies: readonly unknown[]) =>
+    writeFileSync(join(own, "hookgate.yaml"), JSON.stringify(config([...policies])));
+  const about = (type: string, match: string, index: number) => ({
+    id: `p${index}`,
+    for: type,
+    target: "1h",
+    match,
+    measure: type === "conversation" ? "resolution" : undefined,
+  });
+  const wrong: readonly [type: string, match: string, problem: string][] = [
+    ["task", "entity.facts.prioriti >= 5", 'entity.facts has no field "prioriti" (did you mean "priority"?)'],
+    ["task", 'entity.facts.priority == "5"', 'is a number, so a comparison with "5" (text) never holds: write 5'],
+    ["task", 'entity.status == "donne"', 'entity.status is never "donne": it is one of draft, pending'],
+    ["task", 'entity.type == "mission"', 'entity.type is never "mission": it is one of task'],
+    ["task", "has(entity.facts.platform)", 'entity.facts has no field "platform"'],
+    ["mission", "entity.facts.taks > 3", 'entity.facts has no field "taks" (did you mean "tasks"?)'],
+    ["mission", 'entity.status == "review"', 'entity.status is never "review": it is one of pending, running'],
+    ["conversation", 'entity.facts.platfrom == "web"', '"platfrom" (did you mean "platform"?)'],
+    ["conversation", 'entity.facts.platform == "wbe"', 'entity.facts.platform is never "wbe": it is one of web'],
+    ["conversation", 'entity.facts.customer == "web:1"', 'because it has no platform: write "1"'],
+    ["conversation", "entity.deadline > 0", 'entity has no field "deadline"'],
+  ];
+  save(wrong.map(([type, match], index) => about(type, match, index)));
+  const { code, err } = await runCli(["check"], { cwd: own });
+  expect(code).not.toBe(0);
+  for (const [index, [, , problem]] of wrong.entries()) {
+    const line = err.split("\n").find((one) => one.includes(`sla.policies.${index}.match`));
+    expect(line, problem).toContain(problem);
+  }
+  expect(err).toContain(`${wrong.length} problems.`);
+
+  const good = [
+    ["task", 'entity.facts.priority >= 5 && "group" in entity.facts'],
+    ["task", "entity.facts.priority >= 5"],
+    ["mission", 'entity.facts.tasks > 3 && entity.status != "held"'],
+    ["conversation", '!entity.facts.is_dm && entity.facts.?room.orValue("") != "" && has(entity.lastWords)'],
+  ].map(([type = "", match = ""], index) => about(type, match, index));
+  const slip = about("task", "entity.facts.prioriti >= 5", 0);
+  save([slip]);
+  await gateway.start();
+  expect(await gateway.ending()).not.toBe(0);
+  const refusals = () => gateway.output().match(/did you mean \\?"priority/g)?.length ?? 0;
+  const atStart = refusals();
+  expect(atStart).toBeGreaterThan(0);
+  save(good);
+  expect((await runCli(["check"], { cwd: own })).code).toBe(0);
+  await gateway.start();
+  await gateway.ready();
+  try {
+    await invoke(gateway.url, '/task add sleep "Ship it" priority=5');
+    save([slip]);
+    await until(() => refusals() > atStart, "the refused reload");
+    const { data } = await invoke(gateway.url, "/sla list");
+    expect((data as Listed).clocks.map(({ policyId }) => policyId)).toEqual(["p1"]);
+  } finally {
+    await gateway.kill();
+  }
+});
+
+it("names a policy whose match has no answer once in the log, and in /sla policies, also after a reload", async () => {
+  const others = { id: "others", for: "task", target: "1h", match: 'entity.facts.group != "night"' };
+  const night = { id: "night", for: "task", target: "2h", match: 'entity.facts.group == "night"' };
+  const gateway = await gatewayProcess({ folder: join(folder, "unanswered"), config: config([others, night]) });
+  await gateway.start();
+  await gateway.ready();
+  try {
+    await invoke(gateway.url, '/task add sleep "one"');
+    await invoke(gateway.url, '/task add sleep "two"');
+    const shown = 'its match had no answer for the task "one": No such key: group. Write has(entity.facts.group) && …';
+    const policies = async () => (await invoke(gateway.url, "/sla policies")).text;
+    expect((await policies()).split("had no answer")).toHaveLength(2);
+    expect(await policies()).toContain(shown);
+    const more = { id: "more", for: "mission", target: "1h" };
+    writeFileSync(join(gateway.folder, "hookgate.yaml"), JSON.stringify(config([others, night, more])));
+    gateway.hangUp();
+    await until(async () => (await policies()).includes("more"), "the other policies");
+    await invoke(gateway.url, '/task add sleep "three"');
+    expect(await policies()).toContain(shown);
+    expect(gateway.output().match(/SLA policy others had no answer for a task/g)).toHaveLength(1);
+    expect(gateway.output()).not.toContain("SLA policy night");
+  } finally {
+    await gateway.kill();
+  }
+});
+
 it("checks holidays of calendars and names of routes without a start", async () => {
   const cwd = join(folder, "checked");
   mkdirSync(cwd);

@@ -2,8 +2,8 @@
 
 import { type Address, formatAddress } from "../../../domain/address.js";
 import type { CaseTurn, SlaCase } from "../../../domain/sla.js";
-import type { WatchedEntity } from "../../../domain/watched.js";
-import { definedOf } from "../../../lib/without-undefined.js";
+import type { FactsOf, Watched } from "../../../domain/watched.js";
+import { withoutUndefined } from "../../../lib/without-undefined.js";
 import type { Span } from "../clock/span.js";
 import type { Policy } from "../policies/policies.js";
 import { waitingSince } from "./after-sight.js";
@@ -27,7 +27,7 @@ export interface Links {
 }
 
 /** In a DM, which no one else can read, the link leads to the person; without any link, the address shows where it is. */
-export function entityOf(one: SlaCase, { linkTo, linkToPerson }: Links): WatchedEntity {
+export function entityOf(one: SlaCase, { linkTo, linkToPerson }: Links): Watched<"conversation"> {
   const { id, address, openedAt, endedAt, abandoned, owner, customer } = one;
   const waiting = waitingSince(one);
   const isWaiting = waiting !== undefined;
@@ -48,13 +48,15 @@ export function entityOf(one: SlaCase, { linkTo, linkToPerson }: Links): Watched
       (messageId !== undefined && linkTo(address, messageId, one.guildId)) ||
       (one.isDm && linkToPerson(address.platform, customer.userId)) ||
       formatAddress(address),
-    facts: {
+    facts: withoutUndefined<FactsOf<"conversation">>({
       platform: address.platform,
       chat: address.chatId,
-      ...definedOf({ thread: address.threadId, guild: one.guildId, room: one.room }),
+      thread: address.threadId,
+      guild: one.guildId,
+      room: one.room,
       is_dm: one.isDm,
       customer: customer.userId,
-    },
+    }),
   };
 }
 

@@ -1,35 +1,64 @@
 /** `match` of a policy: CEL over what is watched. */
-import { z } from "zod";
-import type { WatchedEntity } from "../../../domain/watched.js";
+import { WATCHED, type WatchedEntity, type WatchedType } from "../../../domain/watched.js";
+import { conditionProblems } from "../../../hooks/conditions/impossible-condition.js";
+import { unguardedFields } from "../../../hooks/conditions/optional-field.js";
 import type { FormerChats } from "../../../hooks/matcher.js";
-import { compileCondition, type JsonSchema } from "../../../hooks/predicate.js";
+import { compileOver } from "../../../hooks/predicate.js";
+import { errorMessage } from "../../../lib/errors.js";
+import { type JsonSchema, jsonSchemaOf } from "../../../lib/json-schema.js";
 import { once } from "../../../lib/on-first-use.js";
 
-const entity = z.object({
-  type: z.enum(["task", "mission", "conversation"]),
-  id: z.string(),
-  title: z.string(),
-  status: z.string(),
-  createdAt: z.number(),
-  startedAt: z.number().optional(),
-  deadline: z.number().optional(),
-  pausedFor: z.string().optional(),
-  owner: z.string().optional(),
-  link: z.string().optional(),
-  lastWords: z.string().optional(),
-  facts: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
-});
+const schemas: Readonly<Record<WatchedType, () => JsonSchema>> = {
+  task: once(() => jsonSchemaOf(WATCHED.task)),
+  mission: once(() => jsonSchemaOf(WATCHED.mission)),
+  conversation: once(() => jsonSchemaOf(WATCHED.conversation)),
+};
 
-const schema = once(() => z.toJSONSchema(entity, { io: "output" }) as JsonSchema);
+/** A sentence for each thing that is wrong: bad syntax, a field that no such entity has, a comparison that never holds. */
+export function matchProblems(source: string, type: WatchedType): string[] {
+  const problems = conditionProblems(source, { entity: schemas[type]() });
+  if (problems.length > 0) return problems;
+  try {
+    compileMatch(source, type);
+    return [];
+  } catch (error) {
+    return [errorMessage(error).replace(/^match: /, "")];
+  }
+}
 
-/**
- * Throws a `HookgateError` for bad syntax and for a field that nothing watched has. A fact that is not there does not match. A chat that
- * moved has the id by which the source names it.
- */
-export function compileMatch(source: string, formerChats?: FormerChats): (entity: WatchedEntity) => boolean {
-  const holds = compileCondition(source, { entity: schema() }, "match");
+export interface MatchAround {
+  /** A chat that moved has the id by which the source names it. */
+  formerChats?: FormerChats | undefined;
+  /** There was no answer for an entity, with the remedy. An entity without a fact that is compared with `==` is not meant, and is not reported. */
+  unanswered?(entity: WatchedEntity, error: string): void;
+}
+
+/** Throws a `HookgateError` for bad syntax and for a field that nothing watched has. A fact that is not there does not match. */
+export function compileMatch(
+  source: string,
+  type: WatchedType,
+  { formerChats, unanswered }: MatchAround = {},
+): (entity: WatchedEntity) => boolean {
+  const schema = schemas[type]();
+  // Also `"group" in entity.facts`, which CEL has for maps only.
+  const declared = { ...schema, properties: { ...schema.properties, facts: { type: "object" } } };
+  const holds = compileOver(source, { entity: declared }, "match");
   const named = new Set(source.match(/-?\d+/g));
-  return (watched) => holds({ entity: asNamed(watched, named, formerChats) }) === true;
+  const asked = once(() => unguardedFields(source, { entity: schema }));
+  return (watched) => {
+    const answer = holds({ entity: asNamed(watched, named, formerChats) });
+    if (answer === true) return true;
+    if (answer.error !== undefined) report(watched, answer.error);
+    return false;
+  };
+
+  function report(watched: WatchedEntity, error: string): void {
+    const lacking = asked().find(({ absent }) => error === `No such key: ${absent.split(".").at(-1)}`);
+    if (lacking?.isEqual) return;
+    const has = lacking && `has(${lacking.absent})`;
+    const remedy = `. Write ${has} && … where such a ${type} does not concern the policy, or !${has} || … where it does`;
+    unanswered?.(watched, has === undefined ? error : error + remedy);
+  }
 }
 
 function asNamed(watched: WatchedEntity, named: ReadonlySet<string>, formerChats?: FormerChats): WatchedEntity {

@@ -3,12 +3,12 @@ import { createHash } from "node:crypto";
 import type { Severity } from "../../../domain/alert-signal.js";
 import type { SlaMeasure } from "../../../domain/sla.js";
 import type { WatchedEntity, WatchedType } from "../../../domain/watched.js";
-import type { FormerChats } from "../../../hooks/matcher.js";
 import { HookgateError } from "../../../lib/errors.js";
+import type { Logger } from "../../../lib/logger.js";
 import { ALWAYS, type WorkCalendar } from "../calendars/calendar.js";
 import type { Calendars } from "../calendars/load.js";
 import type { PolicyConfig, SlaConfig } from "../config.js";
-import { compileMatch } from "./match.js";
+import { compileMatch, type MatchAround } from "./match.js";
 import type { Threshold } from "./threshold.js";
 
 export interface Policy {
@@ -19,6 +19,8 @@ export interface Policy {
   matches(entity: WatchedEntity): boolean;
   /** As it is written, for people. */
   match?: string;
+  /** The first entity for which its match had no answer, and why. */
+  unanswered?: string | undefined;
   targetMs?: number;
   calendar: WorkCalendar;
   warnAt: readonly Threshold[];
@@ -33,8 +35,14 @@ export interface Policy {
   hash: string;
 }
 
-export function createPolicies(config: SlaConfig, calendars: Calendars, formerChats?: FormerChats): Policy[] {
-  return config.policies.map((policy) => compile(policy, config, calendars, formerChats));
+export interface PoliciesAround extends Pick<MatchAround, "formerChats"> {
+  logger: Logger;
+  /** Those in force so far: what is unchanged is not reported again. */
+  former?: readonly Policy[];
+}
+
+export function createPolicies(config: SlaConfig, calendars: Calendars, around: PoliciesAround): Policy[] {
+  return config.policies.map((policy) => compile(policy, config, calendars, around));
 }
 
 /** For each measure the first policy that matches. */
@@ -46,17 +54,22 @@ export function policiesFor(entity: WatchedEntity, policies: readonly Policy[]):
   return chosen;
 }
 
-function compile(config: PolicyConfig, all: SlaConfig, calendars: Calendars, formerChats?: FormerChats): Policy {
+function compile(config: PolicyConfig, all: SlaConfig, calendars: Calendars, around: PoliciesAround): Policy {
   const calendar = calendars.get(config.calendar);
   if (!calendar) throw noCalendar(config);
   const { id, match, target, pause_when: pauseWhen, on_violated: onViolated, routes, runbook } = config;
-  return {
+  const hash = hashOf([config, calendar === ALWAYS ? "always" : all.calendars[config.calendar]]);
+  const policy: Policy = {
     id,
     for: config.for,
     measure: config.measure ?? (target === undefined ? "deadline" : "completion"),
     from: config.from,
-    matches: match === undefined ? () => true : compileMatch(match, formerChats),
+    matches:
+      match === undefined
+        ? () => true
+        : compileMatch(match, config.for, { formerChats: around.formerChats, unanswered }),
     match,
+    unanswered: around.former?.find((one) => one.hash === hash)?.unanswered,
     targetMs: target,
     calendar,
     warnAt: config.warn_at,
@@ -66,8 +79,18 @@ function compile(config: PolicyConfig, all: SlaConfig, calendars: Calendars, for
     onViolated,
     routes,
     runbook,
-    hash: hashOf([config, calendar === ALWAYS ? "always" : all.calendars[config.calendar]]),
+    hash,
   };
+  return policy;
+
+  function unanswered({ type, id: entity, title }: WatchedEntity, error: string): void {
+    if (policy.unanswered !== undefined) return;
+    policy.unanswered = `${type} "${title}": ${error}`;
+    around.logger.warn(
+      { policy: id, match, entity },
+      `match of the SLA policy ${id} had no answer for a ${type}, so the policy does not watch it: ${error}. \`/sla policies\` shows it.`,
+    );
+  }
 }
 
 /** A warning is never more severe than what it warns of. */
