@@ -2,6 +2,7 @@
 import { expect, it } from "vitest";
 import type { Form, InboundMessage } from "../../src/domain/message.js";
 import type { Command } from "../../src/gateway/commands.js";
+import { until } from "../support/until.js";
 import { LoopbackPlatform } from "./loopback-adapter.js";
 import { messageOf, type Rig, type RigOptions, startRig } from "./rig.js";
 
@@ -41,7 +42,7 @@ const snooze: Command = {
   run: async ({ options }) => ({ message: { text: JSON.stringify(options) } }),
 };
 
-async function asked(options: RigOptions = {}, fields = FIELDS): Promise<Rig> {
+async function shown(options: RigOptions, fields: Fields): Promise<Rig> {
   const rig = await startRig({
     commands: [cardWith(fields), snooze],
     platforms: [new LoopbackPlatform("loop")],
@@ -51,9 +52,18 @@ async function asked(options: RigOptions = {}, fields = FIELDS): Promise<Rig> {
   rig.platform.width = 1_000;
   await rig.say("/card", { userId: "1" });
   await rig.idle();
+  return rig;
+}
+
+function press(rig: Rig) {
   const buttons = rig.platform.messages[0]?.body.buttons as { token: string }[][];
   const message = messageOf("", { userId: "1", messageId: rig.platform.messages[0]?.id ?? "" });
-  await rig.receive({ kind: "action", eventId: "press", token: buttons[0]?.[0]?.token ?? "", message });
+  return rig.receive({ kind: "action", eventId: "press", token: buttons[0]?.[0]?.token ?? "", message });
+}
+
+async function asked(options: RigOptions = {}, fields = FIELDS): Promise<Rig> {
+  const rig = await shown(options, fields);
+  await press(rig);
   await rig.idle();
   return rig;
 }
@@ -195,4 +205,24 @@ it.each(["hold", "cancel"] as const)("that hooks %s: the person gets the reason 
   const { text } = question(rig) ?? { text: "" };
   expect(text).toMatch(/^\*\*The question of the button was (held|cancelled)\.\*\*\n> .*(down|no questions here)/);
   expect(text).toMatch(/Press the button again, or type `\/snooze a1 …`\. `\/outbox show d_m2q` has the details\.$/);
+});
+
+it("what a press brings goes before what waits for its turn in the group", async () => {
+  const limits = { perSecond: Number.POSITIVE_INFINITY, perChatPerSecond: 1 };
+  const rig = await shown({ platforms: [new LoopbackPlatform("loop", { limits })] }, FIELDS.slice(0, 1));
+  const copies = Array.from({ length: 20 }, (_, i) => `copy ${i}`);
+  const at = { platform: "loop", botId: "bot", chatId: messageOf("").chatId };
+  for (const text of copies) await rig.gateway.send(at, { text }, { cause: { kind: "api", id: "test", depth: 0 } });
+  const isShown = (words: string) =>
+    until(async () => {
+      await rig.clock.advance(200);
+      return rig.platform.texts().some((text) => text.includes(words));
+    }, words);
+  await press(rig);
+  await rig.settled("press");
+  await isShown("How long?");
+  const asking = rig.platform.messages.find(({ text }) => text.includes("How long?"))?.id;
+  await rig.say("30", { userId: "1", replyToUserId: "bot", replyToId: asking });
+  await isShown('"for":30');
+  expect(rig.platform.texts()).not.toContain("copy 19");
 });

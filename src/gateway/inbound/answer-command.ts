@@ -20,6 +20,7 @@ import {
   messageAddress,
   newDelivery,
   referenceTo,
+  urgencyOfPress,
 } from "./receiving.js";
 import { runCommand } from "./run-command.js";
 import { placeOf } from "./sender.js";
@@ -76,6 +77,8 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
   );
   const shown = answering(withLine(answer.message, call.shownLine), call, row);
   const ended = await live.finish(shown);
+  // An upload may take long, and urgent ones behind it (alerts) would wait for it.
+  if (shown.attachments?.length) ended.urgency = undefined;
   // The person whose answer it is may continue with it, so a refusal of another person does not replace it.
   const isBeside = answer.outcome === "refused" && call.inPlaceOf !== undefined;
   const delivery = isBeside ? { ...base, message: shown } : ended;
@@ -156,11 +159,12 @@ interface AnswerFacts {
   message: InboundMessage;
   interaction?: InteractionRef | undefined;
   operator: Operator | undefined;
+  isPress?: boolean;
 }
 
 function answerDelivery(
   row: LaneRow,
-  { message, interaction, operator }: AnswerFacts,
+  { message, interaction, operator, isPress }: AnswerFacts,
   address: Address,
   inbound: Inbound,
 ): NewDelivery {
@@ -173,6 +177,7 @@ function answerDelivery(
       cause: causeOf(row, "command"),
       visibleTo: message.userId,
       answers: { role: operator?.role },
+      urgency: isPress ? urgencyOfPress(message) : undefined,
       interaction: interaction && { ...interaction, isPrivate: true },
     },
     inbound,

@@ -124,6 +124,9 @@ export function referenceTo({ event }: LaneRow, { chatId, messageId }: InboundMe
   return addressOf(event).chatId === chatId ? messageId : undefined;
 }
 
+/** What a press in a group brings does not wait behind what is copied there: until then the person who pressed sees nothing. */
+export const urgencyOfPress = ({ isDm }: InboundMessage) => (isDm ? undefined : ("urgent" as const));
+
 /** The message in the chat where it was written, which is where the id of what it replies to counts. */
 export function asWritten({ event }: LaneRow, message: InboundMessage): InboundMessage {
   const isMoved = "message" in event && event.message.chatId !== message.chatId;
