@@ -726,7 +726,7 @@ it("a chat that does not notify a person names the chat that did, not one where 
   await on.advance(MINUTE);
   const [page] = on.posted(ADMINS).filter(({ text }) => text.includes("Escalated: step 1"));
   expect(page?.text).toContain(`ben cannot read ${ADMINS} and is mentioned in ${OPS}. This`);
-    expect(page?.text).toContain(`Step 1 waits in ${ROOM} until its quiet hours end`);
+  expect(page?.text).toContain(`Step 1 waits in ${ROOM} until its quiet hours end`);
   const escalation = (await on.alerts.history(id)).find(({ event }) => event === "escalate");
   expect(escalation?.reason).not.toContain(`mentioned in ${ROOM}`);
 });

@@ -487,7 +487,11 @@ describe("what a plugin may do", () => {
     });
     await rig.plugins.load();
     for (let i = 0; i < 2; i++) {
-      const record = await rig.registry.dispatch("inbound_claim", { message: inbound("x"), isAnswer: false }, { dryRun: true });
+      const record = await rig.registry.dispatch(
+        "inbound_claim",
+        { message: inbound("x"), isAnswer: false },
+        { dryRun: true },
+      );
       expect(record.dryRun).toBe(true);
       expect(JSON.stringify(record)).toContain("undefined dry-run");
     }
