@@ -250,6 +250,7 @@ export interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly additionalProperties?: unknown;
+  readonly patternProperties?: unknown;
 }
 
 const MAX_DEPTH = 6;
@@ -266,7 +267,7 @@ function declareJson(json: JsonSchema, depth: number): Declared {
       return "list";
     case "object": {
       if (json.properties === undefined || Object.keys(json.properties).length === 0) return "map";
-      if (json.additionalProperties !== false) return "map";
+      if (json.additionalProperties !== false || json.patternProperties !== undefined) return "map";
       const fields: Record<string, Declared> = {};
       for (const [field, one] of Object.entries(json.properties)) fields[field] = declareJson(one, depth + 1);
       return fields;

@@ -6,6 +6,7 @@ export interface JsonSchema {
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
   readonly pattern?: string;
+  readonly patternProperties?: Readonly<Record<string, JsonSchema>>;
   readonly additionalProperties?: boolean | JsonSchema;
   readonly items?: JsonSchema | readonly JsonSchema[] | boolean;
   /** The items of a list that are known one by one. */
@@ -44,15 +45,19 @@ export function propertiesOf(schema: JsonSchema, root: JsonSchema, references = 
     const target = references < MAX_REFERENCES ? resolveReference(schema.$ref, root) : undefined;
     return target === undefined ? OPEN : propertiesOf(target, root, references + 1);
   }
-  const forms = schema.anyOf ?? schema.oneOf ?? schema.allOf;
-  if (forms !== undefined) {
-    const read = forms.filter((form) => form.type !== "null").map((form) => propertiesOf(form, root, references + 1));
-    if (schema.properties !== undefined)
-      read.push(propertiesOf({ ...schema, anyOf: undefined, oneOf: undefined, allOf: undefined }, root));
-    const holdAll = schema.anyOf === undefined && schema.oneOf === undefined;
-    // A form that says nothing of fields (`required: [at]`) opens nothing beside others that must hold, too.
-    const saying = holdAll ? read.filter((form) => form !== OPEN) : read;
-    return saying.length === 0 || read.every((form) => form === OPEN) ? OPEN : join(saying, holdAll);
+  const { anyOf, oneOf, allOf, ...own } = schema;
+  if (anyOf !== undefined || oneOf !== undefined || allOf !== undefined) {
+    const read = (form: JsonSchema) => propertiesOf(form, root, references + 1);
+    const choices = [anyOf, oneOf].filter((forms) => forms !== undefined);
+    const parts = [
+      ...(own.properties === undefined ? [] : [own]).concat(allOf ?? []).map(read),
+      ...choices.map((forms) => join(forms.filter(({ type }) => type !== "null").map(read), false)),
+    ];
+    // A part that says nothing of fields (`required: [at]`) opens nothing beside others that must hold, too.
+    return join(
+      parts.filter((part) => part !== OPEN),
+      true,
+    );
   }
   const types = typeof schema.type === "string" ? [schema.type] : schema.type;
   if (types === undefined && schema.properties === undefined) return OPEN;
@@ -73,13 +78,14 @@ export function propertiesOf(schema: JsonSchema, root: JsonSchema, references = 
   return {
     fields,
     required: new Set(schema.required),
-    isOpen: fields.size === 0 || schema.additionalProperties !== false,
+    isOpen: fields.size === 0 || schema.additionalProperties !== false || schema.patternProperties !== undefined,
     isScalar: false,
   };
 }
 
 /** `holdAll`: a value has all the forms, not one of them. */
 function join(forms: readonly Properties[], holdAll: boolean): Properties {
+  if (forms.every((form) => form === OPEN)) return OPEN;
   const fields = new Map<string, JsonSchema>();
   for (const form of forms)
     for (const [field, schema] of form.fields) {
@@ -106,8 +112,8 @@ export function isOfObjects(schema: JsonSchema, root: JsonSchema, references = 0
   const { $ref, type, allOf, anyOf, oneOf } = schema;
   const target = $ref === undefined || references > MAX_REFERENCES ? undefined : resolveReference($ref, root);
   const isSo = (form: JsonSchema) => isOfObjects(form, root, references + 1);
-  if (target !== undefined) return isSo(target);
-  return type === "object" || allOf?.some(isSo) === true || (anyOf ?? oneOf)?.every(isSo) === true;
+  if (type === "object" || (target !== undefined && isSo(target))) return true;
+  return allOf?.some(isSo) === true || (anyOf ?? oneOf)?.every(isSo) === true;
 }
 
 function resolveReference(reference: string, root: JsonSchema): JsonSchema | undefined {

@@ -99,7 +99,7 @@ function advice(type: string, input: unknown): string {
 }
 
 function ofValues(values: readonly unknown[], input: unknown): string {
-  const known = values.map(String);
+  const known = values.map((value) => (typeof value === "object" ? shown(value) : String(value)));
   if (input === undefined) return `it is missing: expected ${oneOf(known)}`;
   const near = typeof input === "string" ? nearest(input, known) : undefined;
   if (near !== undefined) return `"${input}" is not known here (did you mean "${near}"?)`;

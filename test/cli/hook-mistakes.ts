@@ -88,6 +88,7 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
       word: { $ref: "#/$defs/word" },
     },
   }),
+  ...typed("no type", { type: undefined }),
   ...typed("a least number of fields", { minProperties: 1 }),
   ...typed("parts", { allOf: [{ required: ["state"] }] }),
   ...typed("choices", { oneOf: [{ required: ["state"] }] }),

@@ -126,13 +126,50 @@ describe("loadConfig", () => {
         ({ message }) => message,
       );
     expect(of({ properties: { pattern: { type: "string", pattern: "^a$" } } })).toEqual([]);
+    expect(of({ anyOf: [{ $ref: "#/$defs/a" }], $defs: { a: { pattern: "(?i)^a$" } } })).toEqual([]);
     for (const schema of [
-      { patternProperties: { "^a": {} } },
+      { patternProperties: { "(?=a)": {} } },
       { properties: { a: { type: "string", pattern: "(?<=a)b" } } },
-      { anyOf: [{ type: "string", pattern: "^a$" }] },
-      { anyOf: [{ $ref: "#/$defs/a" }], $defs: { a: { type: "string", pattern: "^a$" } } },
+      { anyOf: [{ type: "string", pattern: "(a)\\1" }] },
+      { $ref: "#/$defs/a", $defs: { a: { propertyNames: { pattern: "(?!a)" } } } },
     ])
-      expect(of(schema)).toEqual([expect.stringContaining("this JSON schema cannot be used")]);
+      expect(of(schema)).toEqual([expect.stringMatching(/this JSON schema cannot be used: the pattern .* is no RE2/)]);
+  });
+
+  it.each([
+    [{ properties: { a: { maxLenght: 2 } } }, 'nothing checks the keyword "maxLenght": did you mean "maxLength"?'],
+    [
+      { contentEncoding: "base64" },
+      'nothing checks the keyword "contentEncoding": remove it, or write "x-contentEncoding"',
+    ],
+    [{ properties: { a: { format: "date-tim" } } }, 'format: nothing checks "date-tim" (did you mean "date-time"?)'],
+    [{ properties: { a: { minLength: "2" } } }, 'properties.a.minLength: expected a whole number, got "2"'],
+    [
+      { properties: { a: { minimum: 2, exclusiveMinimum: true } } },
+      "properties.a.exclusiveMinimum: expected a number, got true",
+    ],
+    [{ properties: { a: { required: true } } }, "properties.a.required: expected a list, got true"],
+    [
+      { type: "strin" },
+      'type: it has none of the forms that are expected: "strin" is not known here (did you mean "string"?)',
+    ],
+    [{ properties: { a: { type: "string", nullable: true } } }, 'nullable: write type: [string, "null"]'],
+    [{ $ref: "#/$defs/a" }, '$ref: this schema has no "#/$defs/a": write it under $defs'],
+    [{ allOf: [{ $ref: "#" }] }, "$ref: it leads back to itself"],
+    [{ if: { required: ["a"] } }, '"if" without "then" and "else" is ignored'],
+    [
+      { $schema: "http://example.org/s", type: "object" },
+      "$schema: expected https://json-schema.org/draft/2020-12/schema",
+    ],
+    [{ $async: true, type: "object" }, 'nothing checks the keyword "$async"'],
+    [{ id: "a", type: "object" }, 'id: write "$id", or remove the line'],
+  ])("refuses the schema %j of an event, of which something would not be checked", (schema, sentence) => {
+    const { problems } = load(JSON.stringify({ events: { x: { secret_env: "S", schema } } }), {
+      S: "a secret of ours",
+    });
+    expect(problems.map(({ message }) => message)).toEqual([
+      expect.stringContaining(`this JSON schema cannot be used: ${sentence}`),
+    ]);
   });
 
   it("warns of a .env that other users can open", () => {

@@ -18,6 +18,7 @@ const ALLOWED: [string, string, string][] = [
     "a cache: what a module exports follows from its file's version",
   ],
   ["src/automations/handlers/shell.ts", "examined", "a cache: the faults of a script follow from its text"],
+  ["src/automations/ingest/event-schema.ts", "metaSchemas", "a cache: what schemas of a draft have to match"],
   ["src/config/env.ts", "fromDotEnv", "what of the variables of `process` is of `.env`, and may be replaced"],
   [
     "src/hooks/dry-run.ts",

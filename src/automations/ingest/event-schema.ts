@@ -1,126 +1,165 @@
 /**
- * The JSON schema of an event's body. Its patterns are RE2: one of JavaScript can take for ever on a short text, and the gateway with it.
- * Everything else is zod's. A pattern where this file does not look (in `anyOf`, as a name of properties) is refused at load.
+ * The JSON schema of an event's body. Ajv checks it, as JSON Schema defines it; what checks nothing is refused at load. Its patterns are
+ * RE2: one of JavaScript can take for ever on a short text, and the gateway with it.
  */
+import type { Options, ValidateFunction } from "ajv";
+import { Ajv2019 } from "ajv/dist/2019.js";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { fullFormats } from "ajv-formats/dist/formats.js";
 import { RE2JS } from "re2js";
 import { z } from "zod";
 import { errorMessage } from "../../lib/errors.js";
+import { nearest } from "../../lib/nearest.js";
 import { isRecord } from "../../lib/record.js";
+import { suggestion } from "../../lib/schema-issues.js";
+import { valueProblems } from "../../lib/value-problem.js";
+import { schemaProblems } from "./schema-problems.js";
 
 type JsonObject = Readonly<Record<string, unknown>>;
-type Path = (string | number)[];
-type Report = (path: Path, pattern: string) => void;
+type Draft = typeof Ajv2019 | typeof Ajv2020;
 
-/** Schemas under names. */
-const MAPS = ["properties", "$defs", "definitions"];
-/** Schemas that hold for the same value, or for each part of it. */
-const PARTS = ["items", "prefixItems", "additionalProperties", "allOf"];
-/** Schemas that may hold or not. */
-const CHOICES = ["anyOf", "oneOf", "not", "contains", "propertyNames", "additionalItems", "dependencies"];
-const MAX_REFERENCES = 100;
+const OF_DRAFTS = /^https?:\/\/json-schema\.org\/(draft-0[4-7]|draft\/20(19-09|20-12))\/schema#?$/;
+/** Lists of one schema for each item, as drafts before 2020 write them. */
+const OF_OLD_LISTS = /"additionalItems":|"items":\[/;
 
 /** Throws an Error that says what cannot be used. */
-export function compileEventSchema(schema: JsonObject): z.ZodType {
-  const patterns = new Map<string, RE2JS>();
-  const plain = withoutPatterns(schema, { root: schema, patterns, seen: new Set() }, true);
-  const body = z.fromJSONSchema(plain as z.core.JSONSchema.JSONSchema);
-  if (patterns.size === 0) return body;
-  return body.superRefine((value, context) => {
-    checkPatterns(schema, value, { root: schema, patterns, references: 0 }, [], (path, pattern) =>
-      context.addIssue({ code: "custom", path, message: `expected text that matches ${pattern}` }),
-    );
+export function compileEventSchema({ $schema, ...schema }: JsonObject): z.ZodType {
+  if ($schema !== undefined && !OF_DRAFTS.test(String($schema)))
+    throw new Error("$schema: expected https://json-schema.org/draft/2020-12/schema, or remove the line");
+  // Who names fields means an object. JSON Schema would let every list and text pass.
+  const isOfFields = schema.properties !== undefined || schema.required !== undefined;
+  const meant = isOfFields ? { type: "object", ...schema } : schema;
+  const draft = OF_OLD_LISTS.test(JSON.stringify(schema)) ? Ajv2019 : Ajv2020;
+  const problems = valueProblems(asZod(rulesOf(draft)), meant);
+  if (problems.length > 0) throw new Error(problems.slice(0, 3).join("; "));
+  return asZod(compile(draft, meant)).meta(meant);
+}
+
+function asZod(validate: ValidateFunction): z.ZodType {
+  return z.unknown().check(({ value, issues }) => {
+    if (validate(value)) return;
+    for (const problem of schemaProblems(validate.errors ?? []))
+      issues.push({ code: "custom", input: value, ...problem });
   });
 }
 
-interface Reading {
-  root: JsonObject;
-  patterns: Map<string, RE2JS>;
-  /** References that were followed, by whether patterns may stand there. */
-  seen: Set<string>;
+const RULES = {
+  allErrors: true,
+  verbose: true,
+  // A field that every object inherits, such as "constructor", is none of the body's.
+  ownProperties: true,
+} satisfies Options;
+
+/** Ajv has others that check nothing, such as password; its pattern for url takes seconds for a long text, and `uri` is the standard's. */
+const FORMATS = Object.fromEntries(
+  Object.entries(fullFormats).filter(([name, format]) => format !== true && name !== "url"),
+);
+
+const metaSchemas = new WeakMap<Draft, ValidateFunction>();
+
+/** What schemas of this draft have to match. */
+function rulesOf(draft: Draft): ValidateFunction {
+  let rules = metaSchemas.get(draft);
+  if (rules === undefined) {
+    // The format that it has for patterns is JavaScript's.
+    const ajv = new draft({ ...RULES, validateFormats: false });
+    rules = ajv.getSchema(String(ajv.defaultMeta())) as ValidateFunction;
+    metaSchemas.set(draft, rules);
+  }
+  return rules;
 }
 
-function withoutPatterns(schema: unknown, reading: Reading, isChecked: boolean): unknown {
-  if (Array.isArray(schema)) return schema.map((one) => withoutPatterns(one, reading, isChecked));
-  if (!isRecord(schema)) return schema;
-  if (schema.patternProperties !== undefined)
-    throw new Error("patternProperties cannot be used; name the properties, or leave them open");
-  followReference(schema, reading, isChecked);
-  const kept: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(schema))
-    if (key === "pattern" && typeof value === "string") notePattern(value, reading, isChecked);
-    else if (MAPS.includes(key) && isRecord(value))
-      kept[key] = Object.fromEntries(
-        // What is only defined is read again where it is used.
-        Object.entries(value).map(([name, one]) => [
-          name,
-          withoutPatterns(one, reading, isChecked || key !== "properties"),
-        ]),
-      );
-    else if (PARTS.includes(key)) kept[key] = withoutPatterns(value, reading, isChecked);
-    else if (CHOICES.includes(key)) kept[key] = withoutPatterns(value, reading, false);
-    else kept[key] = value;
-  return kept;
-}
-
-function notePattern(pattern: string, { patterns }: Reading, isChecked: boolean): void {
-  if (!isChecked)
-    throw new Error(
-      `the pattern ${pattern} is used under ${CHOICES.slice(0, 4).join(", ")} or the like; move it out of there`,
-    );
+/** An instance for each schema: it keeps what it compiled, and the ids in it. */
+function compile(draft: Draft, schema: JsonObject): ValidateFunction {
+  const ignored = new Set<string>();
+  const ajv = new draft({
+    ...RULES,
+    meta: false,
+    validateSchema: false,
+    strictSchema: "log",
+    strictTypes: false,
+    strictTuples: false,
+    allowMatchingProperties: true,
+    formats: FORMATS,
+    code: { regExp: Object.assign((pattern: string) => patternOf(pattern), { code: "patternOf" }) },
+    logger: { log: () => {}, error: () => {}, warn: (why: string) => ignored.add(why.replace("strict mode: ", "")) },
+  });
+  for (const keyword of UNUSED) ajv.removeKeyword(keyword);
+  ajv.addKeyword({ keyword: "multipleOf", type: "number", schemaType: "number", validate: isMultiple });
+  ajv.addKeyword({
+    keyword: "uniqueItems",
+    type: "array",
+    schemaType: "boolean",
+    validate: (isOn: boolean, list: unknown[]) => !isOn || isUnique(list),
+  });
   try {
-    patterns.set(pattern, RE2JS.compile(pattern));
+    const check = ajv.compile(schema);
+    const problems = [...ignored].flatMap((why) => ignoredProblem(why, Object.keys(ajv.RULES.keywords)));
+    if (problems.length > 0) throw new Error(problems.join("; "));
+    // One that leads back to itself runs out of stack.
+    for (const value of [{}, [], "", 0, true, null]) check(value);
+    return check;
+  } catch (error) {
+    throw new Error(plainProblem(error));
+  }
+}
+
+/**
+ * Ajv has the first two, too: it compares each item with all others, and rounds 0.3 / 0.1 to no whole number. Of the others, some check
+ * nothing, `$async` would check later, and JSON Schema has no `nullable`.
+ */
+const UNUSED = [
+  "uniqueItems",
+  "multipleOf",
+  "contentEncoding",
+  "contentMediaType",
+  "contentSchema",
+  "nullable",
+  "$async",
+];
+
+function isUnique(list: readonly unknown[]): boolean {
+  return new Set(list.map((item) => JSON.stringify(item, inOrder))).size === list.length;
+}
+
+/** For `JSON.stringify`: the order of an object's fields means nothing. */
+function inOrder(_: string, value: unknown): unknown {
+  return isRecord(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
+}
+
+function isMultiple(step: number, value: number): boolean {
+  if (Number.isInteger(step) && Number.isInteger(value)) return value % step === 0;
+  const times = value / step;
+  return Math.abs(times - Math.round(times)) <= Number.EPSILON * Math.abs(times);
+}
+
+function patternOf(pattern: string): RE2JS {
+  try {
+    return RE2JS.compile(pattern);
   } catch (error) {
     throw new Error(`the pattern ${pattern} is no RE2 expression: ${errorMessage(error)}`);
   }
 }
 
-/** A pattern in a definition is checked only where all references on the way are. */
-function followReference({ $ref }: JsonObject, reading: Reading, isChecked: boolean): void {
-  if (typeof $ref !== "string" || reading.seen.has(`${isChecked} ${$ref}`)) return;
-  reading.seen.add(`${isChecked} ${$ref}`);
-  withoutPatterns(resolve($ref, reading.root), reading, isChecked);
+/** Ajv's words for what it would not check. A keyword with a name such as `x-owner` is a note. */
+function ignoredProblem(why: string, known: readonly string[]): string[] {
+  const keyword = /^unknown keyword: "(.*)"$/.exec(why)?.[1];
+  if (keyword === undefined) return [why];
+  if (keyword.startsWith("x-")) return [];
+  if (keyword === "nullable") return ['nullable: write type: [string, "null"]'];
+  const near = nearest(keyword, known);
+  const advice =
+    near === undefined ? `remove it, or write "x-${keyword}" when it is a note` : `did you mean "${near}"?`;
+  return [`nothing checks the keyword "${keyword}": ${advice}`];
 }
 
-interface Checking {
-  root: JsonObject;
-  patterns: ReadonlyMap<string, RE2JS>;
-  references: number;
-}
-
-function checkPatterns(schema: unknown, value: unknown, checking: Checking, path: Path, report: Report): void {
-  if (!isRecord(schema)) return;
-  const check = (other: unknown, part: unknown, at: Path) =>
-    checkPatterns(other, part, { ...checking, references: 0 }, at, report);
-  if (typeof schema.$ref === "string") {
-    const references = checking.references + 1;
-    if (references <= MAX_REFERENCES)
-      checkPatterns(resolve(schema.$ref, checking.root), value, { ...checking, references }, path, report);
-    return;
-  }
-  if (typeof value === "string" && typeof schema.pattern === "string") {
-    if (checking.patterns.get(schema.pattern)?.matcher(value).find() === false) report(path, schema.pattern);
-  }
-  if (Array.isArray(schema.allOf)) for (const one of schema.allOf) checkPatterns(one, value, checking, path, report);
-  if (Array.isArray(value)) {
-    const first = Array.isArray(schema.prefixItems) ? schema.prefixItems : schema.items;
-    for (const [index, item] of value.entries()) check(itemSchema(first, schema.items, index), item, [...path, index]);
-  } else if (isRecord(value)) {
-    const known = isRecord(schema.properties) ? schema.properties : {};
-    for (const [name, field] of Object.entries(value))
-      check(Object.hasOwn(known, name) ? known[name] : schema.additionalProperties, field, [...path, name]);
-  }
-}
-
-function itemSchema(first: unknown, rest: unknown, index: number): unknown {
-  if (!Array.isArray(first)) return rest;
-  return index < first.length ? first[index] : Array.isArray(rest) ? undefined : rest;
-}
-
-function resolve(reference: string, root: JsonObject): unknown {
-  if (reference === "#") return root;
-  const [, place, name] = /^#\/(\$defs|definitions)\/(.+)$/.exec(reference) ?? [];
-  const definitions = place === undefined ? undefined : root[place];
-  return isRecord(definitions) && name !== undefined
-    ? definitions[name.replaceAll("~1", "/").replaceAll("~0", "~")]
-    : undefined;
+function plainProblem(error: unknown): string {
+  const message = errorMessage(error);
+  if (error instanceof RangeError) return "$ref: it leads back to itself without going into a field";
+  if (error instanceof Ajv2020.MissingRefError)
+    return `$ref: this schema has no "${error.missingRef}": write it under $defs, and "#/$defs/NAME" here`;
+  const format = /^unknown format "(.*)" ignored/.exec(message)?.[1];
+  if (format !== undefined) return `format: nothing checks "${format}"${suggestion(format, Object.keys(FORMATS))}`;
+  if (message.startsWith('NOT SUPPORTED: keyword "id"')) return 'id: write "$id", or remove the line';
+  return message.replace("strict mode: ", "");
 }

@@ -211,6 +211,21 @@ describe("the point of an event", () => {
     expect(match('payload.nope.author == "jo"')).toThrow(/nope/);
   });
 
+  it("leaves names open that a pattern allows, and reads fields that need no schema", () => {
+    const schema = {
+      properties: { any: true, text: { type: "string" as const } },
+      additionalProperties: false as const,
+    };
+    const of = (spec: Parameters<typeof eventPoint>[1]) => {
+      const typed = new HookRegistry({ logger: silentLogger }).declare(eventPoint("deploy", spec));
+      return (when: string) => () => typed.registerVoid("event:deploy", () => {}, { match: { when } });
+    };
+    expect(of({ schema })("payload.any.author == 'jo'")).not.toThrow();
+    expect(of({ schema })("payload.x_author == 'jo'")).toThrow(/x_author/);
+    const patternProperties = { "^x_": { type: "string" as const } };
+    expect(of({ schema: { ...schema, patternProperties } })("payload.x_author == 'jo'")).not.toThrow();
+  });
+
   it("has an example that its schema takes, for the common formats and ranges", () => {
     const format = (name: string) => ({ type: "string" as const, format: name });
     const properties = {
