@@ -63,8 +63,11 @@ export async function pipeline(occasion: Occasion, alerting: Alerting): Promise<
     const isMoving = move(plan, routes, alerting);
     for (const place of group(plan, routes, isMoving)) quietHours(plan, place, alerting);
     remind(plan, routes, alerting);
+    const before = plan.destinations.length;
     if (occasion.kind === "recalled") await recall(plan, routes, occasion, alerting);
     await escalate(plan, routes, alerting);
+    // Reminders that wait for quiet hours do not wait in a chat that a step added.
+    if (plan.destinations.length > before) remind(plan, routes, alerting);
     breach(plan, alerting);
 
     if (await commit(plan, alerting)) return { alert: plan.alert, changed: plan.events.length > 0 };

@@ -298,6 +298,25 @@ describe("a page that waits for quiet hours follows its alert on each change of 
   });
 });
 
+it.each([
+  ["the reminder fell due before the step", "5m"],
+  ["the step came first", "20m"],
+])("reminders follow a step from a quiet chat into one that is awake, where %s", async (_, every) => {
+  const escalate = [{ after: "12m", to: [OPS], mention: ["loop:7"] }];
+  const on = await watch({
+    routes: { default: { to: [ROOM], remind: { every, times: 2 }, escalate } },
+    destinations: { [ROOM]: quiet("23:00") },
+  });
+  await on.raise();
+  await on.advance(13 * MINUTE);
+  expect(on.posted(OPS)[1]?.text).toContain("Escalated: step 1 of 1");
+  const next = Date.UTC(2026, 0, 1, 10, every === "5m" ? 17 : 20) / 1_000;
+  expect(on.posted(OPS)[0]?.text).toContain(`Next: reminder at <t:${next}`);
+  await on.advance(30 * MINUTE);
+  const reminders = on.posted(OPS).flatMap(({ text }) => /reminder \d of \d/.exec(text)?.[0] ?? []);
+  expect(reminders).toEqual(["reminder 1 of 2", "reminder 2 of 2"]);
+});
+
 describe("cards and pages name each step that waits for quiet hours", () => {
   const step = (after: string, to: string[], who: number) => ({ after, to, mention: [`loop:${who}`] });
   const settings = (ends: { ops: string; exec: string }, ...escalate: object[]) => ({
