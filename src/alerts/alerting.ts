@@ -1,6 +1,7 @@
 /** What the steps of the pipeline know besides the alert: settings, rules in force, the store, the clock. */
 import type { Address } from "../domain/address.js";
 import type { AlertStore } from "../domain/alert.js";
+import type { Severity } from "../domain/alert-signal.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
 import type { AlertsConfig, RouteConfig } from "./config.js";
@@ -13,6 +14,7 @@ export interface AlertPolicy {
   /** Instead of what the routes say. */
   remind?: Partial<RouteConfig["remind"]>;
   buttons?: RouteConfig["buttons"];
+  severity?: { warning: Severity; violated: Severity };
 }
 
 export interface Alerting {

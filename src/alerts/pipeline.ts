@@ -22,6 +22,7 @@ import { type Readdressed, readdress } from "./steps/readdress.js";
 import { type Recalled, recall } from "./steps/recall.js";
 import { remind } from "./steps/remind.js";
 import { ackForOf, route } from "./steps/route.js";
+import { severity } from "./steps/severity.js";
 import { silence } from "./steps/silence.js";
 import { takeRoutes } from "./urging.js";
 
@@ -56,6 +57,7 @@ export async function pipeline(occasion: Occasion, alerting: Alerting): Promise<
     if (plan === undefined) return undefined;
 
     age(plan, alerting);
+    severity(plan, alerting);
     inhibit(plan, alerting);
     silence(plan, alerting);
     const routes = route(plan, alerting);

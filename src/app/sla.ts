@@ -3,6 +3,7 @@
 import type { AlertPolicy } from "../alerts/alerting.js";
 import type { SlaConfig } from "../alerts/sla/config.js";
 import type { SlaDesk } from "../alerts/sla/desk.js";
+import { severitiesOf } from "../alerts/sla/policies/policies.js";
 import type { SlaDeps } from "../alerts/sla/sla.js";
 import type { Actor } from "../domain/alert.js";
 import type { ClockStanding } from "../domain/alert-signal.js";
@@ -76,6 +77,7 @@ export function policyOf({ policies }: SlaConfig, id: string | undefined): Alert
   return {
     routes,
     buttons,
+    severity: severitiesOf(found),
     remind: withoutUndefined({ every, times, at_least }),
   };
 }

@@ -116,3 +116,28 @@ sla:
   );
   expect(shown).not.toContain("It has happened");
 });
+
+it("another severity of a policy holds for its open alerts: what waits for quiet hours is posted when it is severe enough", async () => {
+  const settings = (severity: string) => `automations: { watch: false }
+sla: { policies: [{ id: repairs, for: task, target: 1h, severity: ${severity} }] }
+alerts:
+  routes: { default: { to: ["web:web:general"], escalate: [{ after: 0s }] } }
+  destinations: { "web:web:general": { quiet: { from: "00:00", to: "24:00" } } }
+`;
+  const live = await liveApp({ "hookgate.yaml": settings("high") });
+  const { alerts } = live.app;
+  await alerts.raise(signal("late", { source: { kind: "sla", id: "c_1", policyId: "repairs" } }));
+  const { id = "" } = (await alerts.list({ open: true, limit: 1 }))[0] ?? {};
+  expect(await live.room("general")).toEqual([]);
+  live.write("hookgate.yaml", settings("{ violated: critical }"));
+  await live.app.reload(live.read());
+  const isPaged = async () => (await live.room("general")).some((text) => /Escalated: step 1 of 1/.test(text));
+  await until(isPaged, "the page that waited");
+  expect(await alerts.get(id)).toMatchObject({ severity: "critical" });
+  expect(await alerts.history(id)).toContainEqual(
+    expect.objectContaining({ event: "severity", reason: "high to critical, by its policy" }),
+  );
+  live.write("hookgate.yaml", settings("warning"));
+  await live.app.reload(live.read());
+  await until(async () => (await alerts.get(id))?.severity === "warning", "the alert being less severe");
+});

@@ -75,7 +75,7 @@ const policyConfig = z
         }),
       ])
       .default("high")
-      .describe("Severity of a violation; or `{ warning, violated }`."),
+      .describe("Severity of a violation; or `{ warning, violated }`. A change holds for open alerts too."),
     on_violated: z
       .literal("fail")
       .optional()

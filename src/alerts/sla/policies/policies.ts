@@ -75,7 +75,7 @@ function compile(config: PolicyConfig, all: SlaConfig, calendars: Calendars, aro
     warnAt: config.warn_at,
     pausedFor: pauseRule(pauseWhen),
     pauseWhen,
-    severity: typeof config.severity === "object" ? config.severity : severities(config.severity),
+    severity: severitiesOf(config),
     onViolated,
     routes,
     runbook,
@@ -94,8 +94,9 @@ function compile(config: PolicyConfig, all: SlaConfig, calendars: Calendars, aro
 }
 
 /** A warning is never more severe than what it warns of. */
-function severities(violated: Severity): Policy["severity"] {
-  return { warning: violated === "info" ? "info" : "warning", violated };
+export function severitiesOf({ severity }: Pick<PolicyConfig, "severity">): Policy["severity"] {
+  if (typeof severity === "object") return severity;
+  return { warning: severity === "info" ? "info" : "warning", violated: severity };
 }
 
 /** Without a list: in every state in which the entity waits for another person. */
