@@ -1,5 +1,5 @@
 /** What `/outbox` is about: a delivery by its id, or an inbox row written `m12` (as in the ids of its dispatches). */
-import { heldWith, isAmbiguous, isLeftToPeople, isUntold } from "../../src/domain/given-up.js";
+import { heldBehind, isAmbiguous, isLeftToPeople, isUntold } from "../../src/domain/given-up.js";
 import { MAY_HAVE_BEEN_HANDLED } from "../../src/domain/letters.js";
 import type { Button } from "../../src/domain/message.js";
 import { purgeOf } from "../../src/domain/purges.js";
@@ -114,17 +114,17 @@ const waitsForDecision = ({ status, isUnreadable }: Delivery): boolean =>
 
 /** The id of what an edit or deletion changes, while that is held: releasing it decides about both. */
 export async function heldTargetOf({ store }: CommandDeps, id: string): Promise<string | undefined> {
-  const { reason, targetId } = (await store.outbox.get(id)) ?? {};
-  if (targetId === undefined || reason !== heldWith(targetId)) return undefined;
-  return (await store.outbox.get(targetId))?.status === "held" ? targetId : undefined;
+  const delivery = await store.outbox.get(id);
+  const behind = delivery && heldBehind(delivery);
+  return behind && (await store.outbox.get(behind))?.status === "held" ? behind : undefined;
 }
 
 /** The command that has it sent, as a clause; undefined for what waits for nobody. */
 export function nextStepText(delivery: Delivery): string | undefined {
   if (!waitsForDecision(delivery)) return undefined;
-  const { id, status, reason, targetId } = delivery;
-  if (targetId !== undefined && reason === heldWith(targetId))
-    return `${code(`/outbox release ${targetId}`)} decides about that message, and this follows`;
+  const { id, status, reason } = delivery;
+  const behind = heldBehind(delivery);
+  if (behind) return `${code(`/outbox release ${behind}`)} decides about that message, and this follows`;
   if (isLeftToPeople(reason)) return `${code(`/outbox purge ${id}`)} then deletes this from the outbox`;
   if (status === "dead") return `${code(`/outbox retry ${id}`)} tries it again`;
   const release = code(`/outbox release ${id}`);

@@ -59,8 +59,13 @@ export function noteText(deliveryId: string): string | undefined {
   return mark && `a notice that the ${mark === "u" ? "correction" : "deletion"} was not passed on`;
 }
 
-/** Why an edit is held: releasing the message that it changes releases it too. */
-export const heldWith = (targetId: string): string => `what it changes is held: ${targetId}`;
+/** Why an edit is held: releasing the message that it changes, or the earlier edit that may have posted it, releases it too. */
+export const heldWith = (id: string): string => `${HELD_WITH}${id}`;
+const HELD_WITH = "what it changes is held: ";
+
+/** The id of what it waits for. */
+export const heldBehind = ({ targetId, reason }: Pick<Delivery, "targetId" | "reason">): string | undefined =>
+  targetId !== undefined && reason?.startsWith(HELD_WITH) ? reason.slice(HELD_WITH.length) : undefined;
 
 /** Why a deletion is dead that can never be made: a person has to look in the chat. */
 export const NO_ID_TO_DELETE =

@@ -4,6 +4,7 @@
  * Everything that speaks comes through here: an adapter's `send` has no other caller.
  */
 import type { Adapter } from "../domain/adapter.js";
+import { mayHaveArrived } from "../domain/given-up.js";
 import { charactersOf, MAX_CHARACTERS, shortenMessage } from "../domain/long-message.js";
 import type { OutboundMessage } from "../domain/message.js";
 import { queueOf } from "../domain/outbox-queue.js";
@@ -122,8 +123,8 @@ function carryOn(delivery: Delivery, adapter: Adapter, out: Outbound): Promise<T
 }
 
 async function sendEdit(delivery: Delivery, adapter: Adapter, out: Outbound): Promise<Then> {
-  // What a crash cut off goes on: its parts may be half done.
-  const isCutOff = delivery.parts.some((part) => part.status !== "waiting");
+  // What a crash cut off goes on: its parts may be half done. So does what may have been posted.
+  const isCutOff = delivery.parts.some((part) => part.status !== "waiting" || mayHaveArrived(part));
   const place = isCutOff ? "current" : await placeAmongChanges(delivery, out);
   switch (place) {
     case "superseded":

@@ -2,7 +2,7 @@
 import { goneNoteId, isUntold, saysInDoubt } from "../../domain/given-up.js";
 import { copyId } from "../../domain/journal.js";
 import type { InboundMessage } from "../../domain/message.js";
-import { purgeOf } from "../../domain/purges.js";
+import { purgeFinder } from "../../domain/purges.js";
 import type { NewDelivery } from "../../domain/store.js";
 import type { LaneRow } from "../conversation.js";
 import { authorNote, isAnswerOf } from "./given-up.js";
@@ -27,9 +27,13 @@ export async function goneNotes(
   const { role } = senderOf(message, inbound).operator;
   const isAnswer = await isAnswerOf(message, role, inbound);
   if (!isAnswer && !(original ? role !== undefined : isNotified(message, role, inbound))) return [];
-  const purge = await purgeOf(inbound, goneId, 0);
-  const mayBeShown = saysInDoubt(purge?.was?.reason) || isUntold(purge?.was?.reason);
-  if (purge === undefined || (change === "deleted" && !mayBeShown)) return [];
+  const findPurge = purgeFinder(inbound);
+  if ((await findPurge(goneId, 0)) === undefined) return [];
+  // A correction may have posted it.
+  const corrections = (await inbox.changesOf(at, message.messageId)).flatMap(({ deliveryIds = [] }) => deliveryIds);
+  const purges = await Promise.all([goneId, ...corrections].map((id) => findPurge(id, 0)));
+  const mayBeShown = purges.some((purge) => saysInDoubt(purge?.was?.reason) || isUntold(purge?.was?.reason));
+  if (change === "deleted" && !mayBeShown) return [];
   const notice = authorNote(row, message, { text: textFor(change, mayBeShown), isAnswer: true }, inbound);
   return [{ ...notice, id: goneNoteId(rowId, change) }];
 }

@@ -1,6 +1,6 @@
 /** What the notice of an answer says, or of a change of one, in each state: privately, and where it was written. */
 import { formatAddress } from "../../domain/address.js";
-import { heldWith, isAmbiguous, isLeftToPeople, saysInDoubt } from "../../domain/given-up.js";
+import { heldBehind, isAmbiguous, isLeftToPeople, saysInDoubt } from "../../domain/given-up.js";
 import { hasRole, type Role } from "../../domain/identity.js";
 import type { Delivery } from "../../domain/store.js";
 import type { End } from "./notify-asker.js";
@@ -77,9 +77,9 @@ function privatelyNotPassedOn(delivery: Delivery, { ending, reason, isInDoubt }:
     return `**${what}**\n${unchanged}${OPERATORS_SEE} Ask one of them before you write again.`;
   const task = cause.kind === "task" ? `It was about a task: \`/task show ${cause.id}\`. ` : "";
   const shown = `**${what}**\n> ${reason.slice(0, 500)}\n\n${unchanged}${task}`;
-  const isHeldWith = targetId !== undefined && reason === heldWith(targetId);
-  const next = isHeldWith
-    ? `\`/outbox release ${targetId}\` decides about that message, and this follows${byOperators}.`
+  const behind = heldBehind({ targetId, reason });
+  const next = behind
+    ? `\`/outbox release ${behind}\` decides about that message, and this follows${byOperators}.`
     : isInDoubt && ending === "held"
       ? `\`/outbox release ${id}\` asks what is there, and ${does} it or not${byOperators}.`
       : ending === "held"

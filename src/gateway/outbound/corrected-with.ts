@@ -11,11 +11,11 @@ export const goesWith = (messageId: string): string => `${messageId} has its tex
 /** The same, once its message was sent. */
 const SENT_WITH_CORRECTION = "the message was sent with a correction";
 
-/** Those of this message. */
-export async function correctedWith({ id: targetId, round }: Delivery, { store }: Outbound): Promise<Delivery[]> {
+/** Those of this message, or of this correction that posts it. */
+export async function correctedWith({ id, targetId = id, round }: Delivery, { store }: Outbound): Promise<Delivery[]> {
   if (round === 1) return [];
   const edits = await store.outbox.list({ targetId, status: "superseded", limit: MAX_CORRECTIONS });
-  return edits.filter(({ reason }) => reason === goesWith(targetId) || reason === SENT_WITH_CORRECTION);
+  return edits.filter(({ reason }) => reason === goesWith(id) || reason === SENT_WITH_CORRECTION);
 }
 
 /** Its message ends in this way. What is held or dead may still be sent. */

@@ -1,6 +1,9 @@
 /** Deletes deliveries that will not be sent, and dead messages of the inbox. */
+import { maySeeIt } from "../../domain/given-up.js";
+import type { Delivery } from "../../domain/store.js";
 import { noticeNeverHandled, noticePurged } from "./answer-notices.js";
 import { finish } from "./finish.js";
+import { postedIds } from "./platform-ids.js";
 import type { Outbound } from "./sending.js";
 
 export const DISCARDED = "an operator discarded it";
@@ -10,19 +13,30 @@ export async function discard(ids: readonly string[], reason: string, out: Outbo
   const discarded: string[] = [];
   for (const id of ids) {
     const [, rowId] = /^m(\d+)$/.exec(id) ?? [];
-    const isGone = rowId === undefined ? discardDelivery(id, reason, out) : discardMessage(Number(rowId), out);
-    if (await isGone) discarded.push(id);
+    if (rowId === undefined) discarded.push(...(await discardDelivery(id, reason, out)));
+    else if (await discardMessage(Number(rowId), out)) discarded.push(id);
   }
   return discarded;
 }
 
-async function discardDelivery(id: string, reason: string, out: Outbound): Promise<boolean> {
+async function discardDelivery(id: string, reason: string, out: Outbound): Promise<string[]> {
   const { outbox } = out.store;
   const delivery = await outbox.get(id);
+  const originalId = delivery && (await mayHavePosted(delivery, out));
   if (delivery?.status === "held") await finish(delivery, "dead", reason, out);
-  if (!delivery || delivery.status === "sent" || (await outbox.purge({ ids: [id] })) === 0) return false;
+  if (!delivery || delivery.status === "sent" || (await outbox.purge({ ids: [id] })) === 0) return [];
   await noticePurged(delivery, out);
-  return true;
+  // Nothing can follow what is not known: later changes of the message are not passed on.
+  const isGoneToo = originalId !== undefined && (await outbox.purge({ ids: [originalId] })) > 0;
+  return isGoneToo ? [id, originalId] : [id];
+}
+
+/** The id of the message that no other delivery posted, while this correction of it may have. */
+async function mayHavePosted(delivery: Delivery, out: Outbound): Promise<string | undefined> {
+  const { id, operation, targetId = "", address } = delivery;
+  if (operation !== "edit" || !maySeeIt(delivery)) return undefined;
+  const original = await out.store.outbox.get(targetId);
+  return original && (await postedIds(original, address, out)).unclear?.id === id ? targetId : undefined;
 }
 
 async function discardMessage(rowId: number, out: Outbound): Promise<boolean> {

@@ -19,11 +19,12 @@ const RETRY_DELAY_MS = 1_000;
 export async function findTarget(targetId: string, delivery: Delivery, out: Outbound): Promise<Target> {
   const isDelete = delivery.operation === "delete";
   if (isDelete) await cancelUnposted(targetId, out);
-  const target = await out.store.outbox.get(targetId);
-  if (!target) return { kind: "ended", status: "dead", reason: "what it changes is not known any more" };
+  const original = await out.store.outbox.get(targetId);
+  if (!original) return { kind: "ended", status: "dead", reason: "what it changes is not known any more" };
+  const { ids: posted, outOfReach, unclear } = await postedIds(original, delivery.address, out);
+  const target = unclear ?? original;
   if (isUnderWay(target)) return { kind: "later", at: out.clock.now() + RETRY_DELAY_MS };
   if (target.status === "held") return { kind: "ended", status: "held", reason: heldWith(target.id) };
-  const { ids: posted, outOfReach } = await postedIds(target, delivery.address, out);
   if (outOfReach > 0) noteOutOfReach(delivery, out);
   if (isDelete && posted.length === 0) {
     if (outOfReach > 0) return { kind: "ended", status: "cancelled", reason: OUT_OF_REACH };

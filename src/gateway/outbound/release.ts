@@ -16,7 +16,8 @@ export async function release(deliveryId: string, confirmed: boolean, out: Outbo
   const now = clock.now();
   // Bounded anew: later messages of its chat wait behind it.
   const options = { expiresAt: now + config.ttl, confirmed, hasHooks: registry.isHeard("message_sent") };
-  const changes = (await store.outbox.list({ status: "held", targetId: deliveryId, limit: HELD_EDITS })).filter(
+  const { targetId = deliveryId } = (await store.outbox.get(deliveryId)) ?? {};
+  const changes = (await store.outbox.list({ status: "held", targetId, limit: HELD_EDITS })).filter(
     ({ reason }) => reason === heldWith(deliveryId),
   );
   const isDeleted = !confirmed && changes.some(({ operation }) => operation === "delete");

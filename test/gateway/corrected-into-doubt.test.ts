@@ -1,0 +1,155 @@
+/** A message that was not posted, whose correction posts it and gets no answer: the correction is in doubt as the message itself would be. */
+import { describe, expect, it } from "vitest";
+import type { Delivery } from "../../src/domain/store.js";
+import { until } from "../support/until.js";
+import { REFUSED, startDesk } from "./answer-desk.js";
+import { LoopbackPlatform } from "./loopback-adapter.js";
+import { messageOf, startRig } from "./rig.js";
+
+const LOST = { kind: "lost" } as const;
+const FIRST = "**Ada**: the corrected answer";
+const BY_HAND = "delete it in the chat by hand";
+
+/** An answer that a hook withheld or the platform refused; its correction arrives, and the platform gives no answer. */
+async function startDoubt(first: "withheld" | "refused" = "withheld") {
+  const desk = await startDesk();
+  const { rig, near, answer, correct } = desk;
+  near.script = () => (first === "refused" ? REFUSED : undefined);
+  await answer(first === "refused" ? "the answer" : "the secret answer");
+  near.script = () => LOST;
+  await correct("the corrected answer");
+  near.script = () => undefined;
+  const doubted = await rig.store.outbox.get("d_m3e0");
+  expect(doubted).toMatchObject({ status: "held", operation: "edit", targetId: "d_m2f" });
+  expect(near.texts("dm-5")).toEqual([FIRST]);
+  const notices = () => desk.far.texts("dm-7");
+  const release = async (confirmed: boolean) => {
+    await rig.gateway.release("d_m3e0", confirmed);
+    await rig.clock.advance(2_000);
+    await rig.idle();
+  };
+  return { ...desk, notices, release, statusOf: async (id: string) => (await rig.store.outbox.get(id))?.status };
+}
+
+describe.each(["withheld", "refused"] as const)("a correction in doubt of an answer that was %s", (first) => {
+  it("has a deletion wait for it, which is not reported as done", async () => {
+    const { rig, near, remove, notices, release } = await startDoubt(first);
+    await remove();
+    expect(await rig.store.outbox.get("d_m4x0")).toMatchObject({
+      status: "held",
+      reason: "what it changes is held: d_m3e0",
+    });
+    expect(notices().join()).not.toContain("is not shown in");
+    expect(notices().at(-1)).toContain("`/outbox release d_m3e0` decides about that message, and this follows");
+    await release(true);
+    expect(await rig.store.outbox.get("d_m4x0")).toMatchObject({
+      status: "dead",
+      reason: expect.stringContaining(BY_HAND),
+    });
+    expect(notices().at(-1)).toContain(BY_HAND);
+    expect(near.texts("dm-5")).toEqual([FIRST]);
+  });
+
+  it("is not sent again after a deletion, when it did not arrive", async () => {
+    const { near, remove, release, notices, statusOf } = await startDoubt(first);
+    await remove();
+    await release(false);
+    expect(near.requests.filter(({ kind }) => kind === "create")).toHaveLength(first === "refused" ? 2 : 1);
+    expect([await statusOf("d_m3e0"), await statusOf("d_m4x0")]).toEqual(["cancelled", "sent"]);
+    expect(new Set(notices())).toEqual(new Set(["**Your deleted message is not shown in loop:bot:dm-5.**"]));
+  });
+
+  it("has a later correction wait for it, and is sent with its text when it did not arrive", async () => {
+    const { rig, near, correct, release, notices, statusOf } = await startDoubt(first);
+    await correct("the better answer");
+    await correct("the best answer");
+    expect(near.texts("dm-5")).toEqual([FIRST]);
+    for (const id of ["d_m4e0", "d_m5e0"])
+      expect(await rig.store.outbox.get(id)).toMatchObject({ reason: "what it changes is held: d_m3e0" });
+    await release(false);
+    expect(near.texts("dm-5")).toEqual([FIRST, "**Ada**: the best answer"]);
+    expect([await statusOf("d_m3e0"), await statusOf("d_m5e0")]).toEqual(["sent", "superseded"]);
+    expect(new Set(notices())).toEqual(new Set(["**Your corrected message is shown in loop:bot:dm-5.**"]));
+    await correct("the last answer");
+    expect(near.texts("dm-5")).toEqual([FIRST, "**Ada**: the last answer"]);
+  });
+
+  it("is not there to delete by its id once it is confirmed", async () => {
+    const { rig, near, remove, release } = await startDoubt(first);
+    await release(true);
+    await remove();
+    expect(await rig.store.outbox.get("d_m4x0")).toMatchObject({
+      status: "dead",
+      reason: expect.stringContaining(BY_HAND),
+    });
+    expect(near.texts("dm-5")).toEqual([FIRST]);
+  });
+
+  it("is purged with its message: later changes are not passed on, and their author is notified", async () => {
+    const { rig, near, correct, remove, notices } = await startDoubt(first);
+    const { status = "held", reason } = (await rig.store.outbox.get("d_m3e0")) ?? {};
+    const ids = await rig.gateway.discard(["d_m3e0"]);
+    expect(ids).toEqual(["d_m3e0", "d_m2f"]);
+    const operator = { platform: "web", userId: "1", role: "owner" } as const;
+    const details = { ids, was: [{ status, reason, ids: ["d_m3e0"] }] };
+    await rig.store.audit.record({ at: 0, operator, action: "purge", target: "d_m3e0", details, outcome: "done" });
+    await correct("the better answer");
+    await remove();
+    expect(near.texts("dm-5")).toEqual([FIRST]);
+    expect(notices().slice(-2)).toEqual([
+      expect.stringMatching(/^\*\*The correction of your message was not passed on: .*\n.*text before the correction/),
+      expect.stringMatching(/^\*\*The deletion of your message was not passed on: .*\n.*its copy may still be shown/),
+    ]);
+  });
+});
+
+it("a correction in doubt of a customer's message that was withheld has later changes wait for it", async () => {
+  const { rig, far, lines } = await startDesk();
+  const customer = { chatId: "dm-5", userId: "5", isDm: true, messageId: "m2" };
+  const correct = async (text: string, eventId: string) => {
+    await rig.receive({ kind: "edited", eventId, message: messageOf(text, { ...customer, isEdit: true }) });
+    await rig.idle();
+  };
+  await rig.say("a secret question", customer);
+  await rig.idle();
+  far.script = () => LOST;
+  await correct("a question", "e1");
+  far.script = () => undefined;
+  await correct("a better question", "e2");
+  const address = { platform: "loop", botId: "bot", chatId: "dm-5" };
+  await rig.receive({ kind: "deleted", eventId: "x1", address, messageId: "m2", at: 1 });
+  await rig.idle();
+  expect(lines().filter((text) => text.includes("question"))).toEqual([expect.stringMatching(/: a question$/)]);
+  const held = await rig.store.outbox.list({ status: "held", limit: 9 });
+  expect(held.map(({ id, reason }) => [id, reason?.replace(/:.*not .*/, "")])).toEqual([
+    ["d_m5x0", "what it changes is held: d_m3e0"],
+    ["d_m3e0", expect.stringContaining("it may or may not have arrived")],
+  ]);
+});
+
+it("a correction that may have arrived and is tried again apart is not passed by a later one", async () => {
+  const rig = await startRig({
+    platforms: [new LoopbackPlatform("loop", { idempotentCreate: true })],
+    hooks: (registry) =>
+      registry.registerModifying("message_sending", ({ message: { text } }) =>
+        text === "secret" ? { cancel: "no secrets" } : null,
+      ),
+  });
+  const passTimeUntil = (isDone: (edit: Delivery | undefined) => boolean, id: string) =>
+    until(async () => {
+      if (isDone(await rig.store.outbox.get(id))) return true;
+      await rig.clock.advance(250);
+      return false;
+    }, `time for ${id}`);
+  const cause = { kind: "api", id: "test", depth: 0 } as const;
+  const id = await rig.gateway.send({ platform: "loop", botId: "bot", chatId: "room" }, { text: "secret" }, { cause });
+  await rig.idle();
+  rig.platform.script = () => LOST;
+  const first = await rig.gateway.edit(id, { text: "first" }, { cause });
+  await passTimeUntil((edit) => edit?.isApart === true, first);
+  const second = await rig.gateway.edit(id, { text: "second" }, { cause });
+  await passTimeUntil((edit) => (edit?.dueAt ?? 0) > (edit?.createdAt ?? 0), first);
+  rig.platform.script = () => undefined;
+  await passTimeUntil((edit) => edit?.status === "sent", second);
+  expect(rig.platform.texts()).toEqual(["second"]);
+});
