@@ -146,13 +146,13 @@ export function resumeAfterSnooze(alert: Alert, now: number): void {
 }
 
 /** Where it is told because of this route. What no route leads to (a fallback, a former route) is the first one's. */
-export function placesOf(plan: Plan, route: Route, routes: readonly Route[]): string[] {
+export function placesOf(plan: Pick<Plan, "alert" | "destinations">, route: Route, routes: readonly Route[]): string[] {
   const leads = (one: Route, destination: string) =>
     one.to.includes(destination) ||
     takenSteps(urgingOf(plan.alert, one), one.settings.escalate).some(({ to }) => to.includes(destination));
   return plan.destinations.filter(
     (destination) =>
-      leads(route, destination) || (route === routes[0] && !routes.some((one) => leads(one, destination))),
+      leads(route, destination) || (route.name === routes[0]?.name && !routes.some((one) => leads(one, destination))),
   );
 }
 

@@ -367,6 +367,36 @@ describe("cards and pages name each step that waits for quiet hours", () => {
     expect(card(on)).not.toContain("quiet hours");
   });
 
+  it("before it is due too, by the quiet hours of its own chat as they are now; and when the next reminder comes", async () => {
+    const quietTo = (end: string, ...more: string[]) => ({
+      routes: { default: { to: [ROOM], remind: { every: "20m", times: 2 }, escalate: [step("30m", [OPS], 7)] } },
+      destinations: Object.fromEntries([OPS, ...more].map((chat) => [chat, quiet(end)])),
+    });
+    const after = (minutes: number) => `<t:${(START + minutes * MINUTE) / 1_000}:f>`;
+    const on = await watch(quietTo("13:00"));
+    const { id } = await on.raise();
+    const reminder = `Next: reminder at ${after(20)}, `;
+    expect(card(on)).toContain(`${reminder}escalation step 1 of 1 at ${at(13)}, when quiet hours end.`);
+    await on.reload(quietTo("12:00"));
+    await on.advance(3_000);
+    expect(card(on)).toContain(`${reminder}escalation step 1 of 1 at ${at(12)}, when quiet hours end.`);
+    await on.reload(quietTo("10:30"));
+    await on.advance(3_000);
+    expect(card(on)).toContain(`${reminder}escalation step 1 of 1 at ${after(30)}.`);
+    await on.reload(quietTo("12:00", ROOM));
+    await on.advance(3_000);
+    const next = `reminder at ${after(140)}, escalation step 1 of 1 at ${at(12)}, when quiet hours end.`;
+    expect(card(on)).toContain(`Next: ${next}`);
+    const fields = (await on.alerts.details(id, ROOM)).card?.fields;
+    expect(fields?.find(({ name }) => name === "Next")?.value).toBe(next);
+    const posted = on.posted().length;
+    await on.advance(2 * HOUR + 5 * MINUTE);
+    expect(on.posted(OPS).at(-1)?.text).toMatch(/<@7>[\s\S]*Escalated: step 1 of 1/);
+    expect(on.posted()).toHaveLength(posted);
+    await on.advance(20 * MINUTE);
+    expect(on.posted().at(-1)?.text).toContain("reminder 1 of 2");
+  });
+
   it("and a page that is posted together with another says of none that it waits", async () => {
     const both = step("5m", [OPS, EXEC], 7);
     const on = await watch(settings({ ops: "12:00", exec: "13:00" }, both));

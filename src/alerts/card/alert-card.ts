@@ -6,6 +6,7 @@ import { type Alert, type AlertEvent, isOpen, isPostponed, STATE_WORDS, stateWor
 import type { ClockStanding } from "../../domain/alert-signal.js";
 import type { Card, OutboundMessage } from "../../domain/message.js";
 import { formatDuration } from "../../lib/duration.js";
+import type { Coming } from "../coming.js";
 import { isWorse } from "../own-alerts.js";
 import type { InForce } from "../silences.js";
 import { type Route, type Routing, routeAt } from "../steps/route.js";
@@ -23,6 +24,8 @@ export interface CardFacts {
   standing?: ClockStanding | undefined;
   /** Its pages that wait for quiet hours, the earliest first. */
   waits: readonly QuietPage[];
+  /** What comes by itself, for the readers of this chat. */
+  coming: Coming;
   /** The silence or window that keeps it quiet. */
   quiet?: InForce | undefined;
 }
@@ -56,7 +59,7 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
     [isOpen(state) && extendedOf(facts.standing, at)],
     [isOpen(state) && facts.quiet && quietOf(facts.quiet, at)],
     [notesOf(alert)],
-    [isOpen(state) && nextOf(alert, { late, quietUntil: facts.quiet?.until, route }, at)],
+    [isOpen(state) && nextOf(alert, { ...facts, late, route }, at)],
     [isOpen(state) && unreachedOf(alert, route, facts.waits, at)],
     [signal.runbook && `Runbook: ${inline(signal.runbook)}`],
     [chatLink(entity, facts.destination)],
@@ -265,7 +268,7 @@ function notesOf({ notes }: Alert): string | undefined {
 /** What comes if no operator acts. */
 export function nextOf(
   alert: Alert,
-  { late, quietUntil, route }: { late: Late | undefined; quietUntil: number | undefined; route: Route },
+  { late, quiet, coming, route }: Pick<CardFacts, "quiet" | "coming"> & { late: Late | undefined; route: Route },
   at: At,
 ): string | undefined {
   const { state, ack } = alert;
@@ -274,21 +277,20 @@ export function nextOf(
   if (state === "snoozed") return undefined;
   if (late?.pausedFor !== undefined)
     return `Reminders and escalations wait: the clock is paused (${inline(late.pausedFor.replaceAll("_", " "))}).`;
-  if (state === "silenced") return quietUntil === undefined ? undefined : `Mute ends ${at(quietUntil)}.`;
+  if (state === "silenced") return quiet && `Mute ends ${at(quiet.until)}.`;
   if (state === "inhibited") return `Shown again when ${inline(alert.quietBy ?? "the other alert")} ends.`;
   if (state !== "firing") return undefined;
-  const { escalate, remind } = route.settings;
-  const { steps, reminders, remindFrom, since = 0 } = urgingOf(alert, route);
+  const { escalate } = route.settings;
+  const { steps } = urgingOf(alert, route);
   const left = stepsByThemselves(alert, route);
-  const from = Math.max(alert.escalateFrom ?? alert.firedAt ?? alert.raisedAt, since);
   const nameOf = ({ number }: NumberedStep) => `escalation step ${number} of ${escalate.length}`;
-  const timed = left.find(({ step }) => step.after !== undefined);
+  const { reminderAt, step: timed } = coming;
   const [first] = left;
   const counted = first?.step.after === undefined && first?.step.reminders;
   const parts = [
-    remindFrom !== undefined && reminders < remind.times && `reminder at ${at(remindFrom + remind.every)}`,
+    reminderAt !== undefined && `reminder at ${at(reminderAt)}`,
     counted && `${nameOf(first)} after ${counted} reminder${counted === 1 ? "" : "s"}`,
-    timed?.step.after !== undefined && `${nameOf(timed)} at ${at(from + timed.step.after)}`,
+    timed && `${nameOf(timed)} at ${at(timed.at)}${timed.isLate ? ", when quiet hours end" : ""}`,
     steps + escalate.length > 0 && left.length === 0 && "no further escalation",
   ].filter((part) => typeof part === "string");
   return parts.length === 0 ? undefined : `Next: ${parts.join(", ")}.`;

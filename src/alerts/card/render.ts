@@ -1,8 +1,11 @@
 /** What a card shows: one alert whole, or the worst of many and how many more. */
 import type { Alert, AlertCard } from "../../domain/alert.js";
 import type { OutboundMessage } from "../../domain/message.js";
+import { comingOf } from "../coming.js";
 import { labelsOf } from "../matchers.js";
+import { Plan } from "../plan.js";
 import { isOfWoken } from "../steps/breach.js";
+import { routeAt, routesFor } from "../steps/route.js";
 import type { Telling } from "../tell/telling.js";
 import { quietPages, waitingPages } from "../tell/waiting-pages.js";
 import { leftFor } from "../urging.js";
@@ -81,12 +84,17 @@ async function factsOf(
   episodes: readonly Alert[],
   telling: Telling,
 ): Promise<CardFacts> {
+  const now = telling.clock.now();
+  const knownPlaces = await telling.store.placesOf(alert.id);
+  const plan = new Plan(alert, { now, knownPlaces, isNew: false });
+  const route = routeAt(alert, destination, telling);
   return {
     destination,
+    coming: comingOf(plan, route, routesFor(alert, telling), telling),
     episodes,
     history: await telling.store.history(alert.id, 200),
     standing: await standingOf(alert, telling),
     waits: await quietPages(alert, telling),
-    quiet: telling.silences.find(labelsOf(alert), telling.clock.now()),
+    quiet: telling.silences.find(labelsOf(alert), now),
   };
 }

@@ -10,6 +10,7 @@ import {
 } from "../../domain/alert.js";
 import { IN_DOUBT } from "../../domain/given-up.js";
 import type { Alerting } from "../alerting.js";
+import { showNext } from "../coming.js";
 import { OWN_KIND } from "../own-alerts.js";
 import { accountsOf, type Mentioned, readMention } from "../people.js";
 import { CLOCK, LOSSES, type LostPage, type Plan } from "../plan.js";
@@ -88,17 +89,8 @@ export async function escalate(plan: Plan, routes: readonly Route[], alerting: A
     alert.called ??= { by: asker.name, at: now };
   for (const route of routes) {
     await escalateBy(plan, route, { routes, asker }, alerting);
-    showNext(plan, route);
+    showNext(plan, route, routes, alerting);
   }
-}
-
-/** Cards show the next step: they are drawn again when the settings have another one. */
-function showNext(plan: Plan, route: Route): void {
-  const urging = urgingOf(plan.alert, route);
-  const { step, number } = nextStepOf(plan.alert, route) ?? {};
-  const next = [number, route.settings.escalate.length, step?.after, step?.reminders].join();
-  if (urging.next !== undefined && urging.next !== next) plan.redraw();
-  urging.next = next;
 }
 
 async function escalateBy(
