@@ -84,6 +84,9 @@ export const answerId = (root: string, mark: string): string => `d_${root}${mark
 /** Marks what a hook or a route answers to the message that it handles. */
 export const REPLY_MARK = "r";
 
+/** Marks the answer to a command, and a note of the gateway. */
+export const ANSWER_MARK = "a";
+
 /** Marks the copy of a message. */
 export const COPY_MARK = "f";
 

@@ -69,11 +69,12 @@ describe.each([
     return (await shown(team, desk, text)).id;
   };
   /** Privately, or where that is impossible in the channel. */
-  const notes = async () =>
+  const notes = async (part = "Your reply was not posted") =>
     [await team.seenPrivately("owner"), await team.seenPrivately("stranger"), await team.seen(desk)]
       .flat()
       .map(({ text }) => text)
-      .filter((text) => text.includes("Your reply was not posted"));
+      .filter((text) => text.includes(part));
+  const why = async (id: string) => (await invoke(stack.gateway.url, `/hooks why ${id}`)).text.replace(/[\\`*]/g, "");
 
   it("an answer reaches the customer with words of the rules of keyword-router in it, also in a thread on the copy", async () => {
     await far.say(far.places[1], "guest", "what is the price?");
@@ -96,7 +97,7 @@ describe.each([
 
   it("an answer that a hook claims is no answer to the customer, and its author gets one note, with or without a role", async () => {
     const copy = await asked("are you there?");
-    await team.say(desk, "owner", "grab this please", { replyToId: copy });
+    const answer = await team.say(desk, "owner", "grab this please", { replyToId: copy });
     await shown(team, desk, "Grabbed.");
     const [first] = await until(async () => {
       const found = await notes();
@@ -104,18 +105,40 @@ describe.each([
     }, "the note");
     expect(first).toMatch(/^\W*Your reply was not posted in .+: the hook \W*grabber\W* claimed it\./);
     const [, row] = /\/hooks why (m\d+)/.exec(first ?? "") ?? [];
-    const path = (await invoke(stack.gateway.url, `/hooks why ${row}`)).text.replace(/[\\`*]/g, "");
+    const path = await why(`${row}`);
     expect(path).toContain("claimed by grabber");
     expect(path).toMatch(/\(a note\)|\(a note, in the room/);
 
-    await team.say(desk, "stranger", "grab this, too", { replyToId: copy });
+    const other = await team.say(desk, "stranger", "grab this, too", { replyToId: copy });
     await until(async () => (await notes()).length === 2, "the second note");
     expect((await notes()).find((text) => text !== first)).toMatch(
       /: a hook claimed it\.\W+The operators can see why\. Ask one of them before you write again\.$/,
     );
     await team.say(desk, "owner", "the last answer", { replyToId: copy });
     await shown(far, far.places[1], "the last answer");
-    expect((await far.seen(far.places[1])).filter(({ text }) => text.includes("grab this"))).toEqual([]);
+    await team.edit(desk, "owner", answer, "in other words");
+    await team.edit(desk, "stranger", other, "in other words, too");
+    const corrected = await until(async () => {
+      const found = await notes("The correction of your message was not passed on");
+      return found.length === 2 && found;
+    }, "a note for each correction");
+    expect(corrected.find((text) => text.includes("/hooks why"))).toMatch(
+      new RegExp(
+        `: the hook \\W*grabber\\W* claimed the message\\.\\W+/hooks why ${row}\\W+shows what happened\\. To answer, write another message in other words\\.$`,
+      ),
+    );
+    expect(corrected.find((text) => !text.includes("/hooks why"))).toMatch(
+      /: a hook claimed the message\.\W+The operators can see why\. Ask one of them before you write again\.$/,
+    );
+    const whole = await why(answer);
+    const [, edit] = /edited \((m\d+)\)/.exec(whole) ?? [];
+    for (const id of [row, edit])
+      expect(await why(`${id}`)).toMatch(
+        new RegExp(
+          `${edit}\\b[\\s\\S]*d_${edit}u \\(a notice that the correction was not passed on\\) (sent|cancelled)`,
+        ),
+      );
+    expect((await far.seen(far.places[1])).filter(({ text }) => /grab this|other words/.test(text))).toEqual([]);
     expect(await notes()).toHaveLength(2);
   });
 

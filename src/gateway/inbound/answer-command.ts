@@ -1,7 +1,9 @@
 /** Runs a command that was given in chat and says its answer: privately where the platform can, where it was asked otherwise. */
+
 import { type Address, formatAddress } from "../../domain/address.js";
 import type { InteractionRef } from "../../domain/event.js";
 import type { Operator } from "../../domain/identity.js";
+import { ANSWER_MARK } from "../../domain/journal.js";
 import type { InboundMessage, OutboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { decideAccess } from "../access.js";
@@ -170,7 +172,7 @@ function answerDelivery(
 ): NewDelivery {
   return newDelivery(
     row,
-    "a",
+    ANSWER_MARK,
     {
       address,
       operation: "send",

@@ -16,6 +16,7 @@ import { recordMove } from "../outbound/follow-move.js";
 import { copiesOf, correctedCopy, originOf, withAddressing } from "./forward.js";
 import { goneNotes } from "./gone-original.js";
 import { type Handling, settled } from "./handling.js";
+import { missedCorrectionNotes } from "./offer.js";
 import { voidCode, withheldCode } from "./owner-code.js";
 import { causeOf, fireOptions, type Inbound, messageAddress, newDelivery } from "./receiving.js";
 import { placeOf, senderOf } from "./sender.js";
@@ -56,7 +57,10 @@ export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inboun
     };
     edits.push(withCopySight(row, message, newDelivery(row, `e${i}`, facts, inbound), inbound));
   }
-  if (copies.length === 0) return settled("noted", await goneNotes(row, message, "edited", inbound));
+  if (copies.length === 0) {
+    const gone = await goneNotes(row, message, "edited", inbound);
+    return settled("noted", [...gone, ...(await missedCorrectionNotes(row, message, inbound))]);
+  }
   return settled("forwarded", edits);
 }
 

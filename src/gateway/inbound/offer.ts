@@ -1,5 +1,8 @@
-/** Offers the message to the hooks at inbound_claim: the first that handles it owns it, and the author of an answer is notified when it goes nowhere else. */
+/** Offers the message to the hooks at inbound_claim: the first that handles it owns it, and the author of an answer is notified when it goes nowhere else, and its correction neither. */
 import { type Address, formatAddress } from "../../domain/address.js";
+import { goneNoteId } from "../../domain/given-up.js";
+import type { Role } from "../../domain/identity.js";
+import { ANSWER_MARK, answerId } from "../../domain/journal.js";
 import type { InboundMessage } from "../../domain/message.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import type { NewDelivery } from "../../domain/store.js";
@@ -13,7 +16,7 @@ import type { LaneRow } from "../conversation.js";
 import { forward, isEcho, type Origin } from "./forward.js";
 import { authorNote } from "./given-up.js";
 import { type Handling, settled } from "./handling.js";
-import { causeId, fireOptions, type Inbound } from "./receiving.js";
+import { causeId, fireOptions, type Inbound, messageAddress } from "./receiving.js";
 import { reply } from "./reply.js";
 import { senderOf } from "./sender.js";
 import { withReplySight } from "./sights-of.js";
@@ -77,14 +80,33 @@ function missedNote(
 ): NewDelivery {
   const { role } = senderOf(message, inbound).operator;
   const place = inbound.offers.placeName(address) ?? formatAddress(address);
-  const by = role === undefined || claimedBy === undefined ? "a hook" : `the hook \`${claimedBy}\``;
-  const next =
-    role === undefined
-      ? "The operators can see why. Ask one of them before you write again."
-      : `\`/hooks why ${causeId(row)}\` shows what happened. To answer, write it in other words.`;
-  const text = `**Your reply was not posted in ${place}: ${by} claimed it.**\n${next}`;
+  const text = `**Your reply was not posted in ${place}: ${claimerText(claimedBy, role)} claimed it.**\n${nextText(row, role)}`;
   return authorNote(row, message, { text, isAnswer: true }, inbound);
 }
+
+/** Its author corrects it: no hook is asked about that, and nothing of it is passed on. For the row of the correction. */
+export async function missedCorrectionNotes(
+  row: LaneRow,
+  message: InboundMessage,
+  inbound: Inbound,
+): Promise<NewDelivery[]> {
+  const original = await inbound.store.inbox.find(messageAddress(message), message.messageId);
+  if (original?.outcome !== "claimed" || !original.deliveryIds?.includes(answerId(causeId(original), ANSWER_MARK)))
+    return [];
+  const { role } = senderOf(message, inbound).operator;
+  const text = `**The correction of your message was not passed on: ${claimerText(original.claimedBy, role)} claimed the message.**\n${nextText(original, role)}`;
+  const notice = authorNote(row, message, { text, isAnswer: true }, inbound);
+  return [{ ...notice, id: goneNoteId(row.id, "edited") }];
+}
+
+/** Who has no role is not shown which hook it was, and may give no command. */
+const claimerText = (claimedBy: string | undefined, role: Role | undefined): string =>
+  role === undefined || claimedBy === undefined ? "a hook" : `the hook \`${claimedBy}\``;
+
+const nextText = (original: Pick<LaneRow, "id">, role: Role | undefined): string =>
+  role === undefined
+    ? "The operators can see why. Ask one of them before you write again."
+    : `\`/hooks why ${causeId(original)}\` shows what happened. To answer, write another message in other words.`;
 
 async function putOff(claim: Claim, row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Offered> {
   const { deferMs = 0, reply: word, claimedBy } = claim;
