@@ -157,7 +157,7 @@ async function unsaidOf(
   for (const delivery of deliveries) {
     const lineId = delivery.status === "cancelled" || delivery.status === "dead" ? openlyId(delivery) : undefined;
     const line = lineId === undefined ? undefined : await store.outbox.get(lineId);
-    if (row && line && line.cause.id !== `m${row.id}` && delivery.parts.length > 0)
+    if (row && line && line.cause.id !== delivery.cause.id && delivery.parts.length > 0)
       found.push({ id: delivery.id, line });
   }
   return found;

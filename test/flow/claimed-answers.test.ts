@@ -132,12 +132,14 @@ describe.each([
     );
     const whole = await why(answer);
     const [, edit] = /edited \((m\d+)\)/.exec(whole) ?? [];
-    for (const id of [row, edit])
-      expect(await why(`${id}`)).toMatch(
+    for (const path of [await why(`${row}`), await why(`${edit}`)]) {
+      expect(path).toMatch(
         new RegExp(
           `${edit}\\b[\\s\\S]*d_${edit}u \\(a notice that the correction was not passed on\\) (sent|cancelled)`,
         ),
       );
+      expect(path).not.toContain("nothing was posted in the room");
+    }
     expect((await far.seen(far.places[1])).filter(({ text }) => /grab this|other words/.test(text))).toEqual([]);
     expect(await notes()).toHaveLength(2);
   });
