@@ -1,6 +1,6 @@
 /** What a web chat message carries besides its text: rendered parts, buttons, files, reactions. Stored as JSON in the message's row. */
 import { z } from "zod";
-import { attachment, inboundMessage } from "../../src/domain/message.js";
+import { type Attachment, attachment, inboundMessage } from "../../src/domain/message.js";
 
 const pageCard = z.object({
   title: z.string().optional(),
@@ -44,4 +44,9 @@ export type RowBody = z.infer<typeof rowBody>;
 export function readBody(message: { body?: Record<string, unknown> }): RowBody {
   const parsed = rowBody.safeParse(message.body ?? {});
   return parsed.success ? parsed.data : {};
+}
+
+/** Its bytes are on another server. */
+export function isElsewhere({ url }: Attachment): boolean {
+  return /^https?:/i.test(url);
 }

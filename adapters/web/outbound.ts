@@ -6,6 +6,7 @@ import { errorMessage, HookgateError } from "../../src/lib/errors.js";
 import { readBody } from "./body.js";
 import { decodeBody } from "./encode.js";
 import type { Feed } from "./feed.js";
+import { type FileAccess, withKeptFiles } from "./files.js";
 import type { Rooms } from "./rooms.js";
 import type { Serial } from "./serial.js";
 
@@ -15,18 +16,23 @@ export interface OutboundDeps {
   feed: Feed;
   serial: Serial;
   clock: Clock;
+  files: FileAccess;
 }
 
 type Create = Extract<SendOperation, { kind: "create" }>;
 type Edit = Extract<SendOperation, { kind: "edit" }>;
 
-export async function send(deps: OutboundDeps, operation: SendOperation): Promise<SendResult> {
-  // Files are stored already.
-  if (operation.kind !== "delete") operation.fetch?.onEnd();
+export async function send(deps: OutboundDeps, operation: SendOperation, signal: AbortSignal): Promise<SendResult> {
   try {
-    const result = await perform(deps, operation);
-    if (result.kind === "sent") deps.feed.wake("messages");
-    return result;
+    if (operation.kind === "delete" || !operation.part.hasFile) return await perform(deps, operation);
+    const row = operation.kind === "edit" ? await deps.store.get(Number(operation.messageId)) : undefined;
+    const before = (row && readBody(row).attachments) ?? [];
+    const prepared = await withKeptFiles(operation, before, deps.files, signal);
+    if ("kind" in prepared) return prepared;
+    operation.fetch?.onEnd();
+    const { part, lostFiles } = prepared;
+    const result = await perform(deps, { ...operation, part });
+    return result.kind === "sent" && lostFiles.length > 0 ? { ...result, lostFiles } : result;
   } catch (error) {
     // Every write here may be repeated: a post by its nonce, the others by their nature.
     if (error instanceof HookgateError && !error.retryable) return { kind: "permanent", error: error.message };
@@ -34,7 +40,13 @@ export async function send(deps: OutboundDeps, operation: SendOperation): Promis
   }
 }
 
-function perform(deps: OutboundDeps, operation: SendOperation): Promise<SendResult> {
+async function perform(deps: OutboundDeps, operation: SendOperation): Promise<SendResult> {
+  const result = await write(deps, operation);
+  if (result.kind === "sent") deps.feed.wake("messages");
+  return result;
+}
+
+function write(deps: OutboundDeps, operation: SendOperation): Promise<SendResult> {
   switch (operation.kind) {
     case "create":
       return create(deps, operation);

@@ -1,4 +1,5 @@
 /** A stored message as one person's page sees it. Decides what that person may see; holds no state. */
+import type { Attachment } from "../../src/domain/message.js";
 import type { WebChatMessage, WebRoom } from "../../src/domain/store.js";
 import { shownName } from "../../src/lib/person-name.js";
 import { readBody } from "./body.js";
@@ -38,14 +39,18 @@ export function viewMessage(person: WebPerson, message: WebChatMessage, gatewayN
   if (body.attachments?.length)
     view.attachments = body.attachments.map((file, index) => ({
       type: file.type,
-      // No sign in it may turn the direction of the text: `gnp.exe` would read `exe.png`.
-      filename: shownName(file.filename ?? "") ?? `${file.type} ${index + 1}`,
+      filename: fileName(file, index),
       mimeType: file.mimeType,
       sizeBytes: file.sizeBytes,
       url: `/api/messages/${message.id}/attachments/${index}`,
     }));
   if (body.reactions?.length) view.reactions = groupReactions(body.reactions);
   return view;
+}
+
+/** No sign in it may turn the direction of the text: `gnp.exe` would read `exe.png`. */
+export function fileName({ filename = "", type }: Attachment, index: number): string {
+  return shownName(filename) ?? `${type} ${index + 1}`;
 }
 
 function groupReactions(reactions: { emoji: string; userId: string }[]): { emoji: string; userIds: string[] }[] {

@@ -10,6 +10,7 @@ import { readBody } from "./body.js";
 import { encodeWeb } from "./encode.js";
 import { BOT_ID, PLATFORM } from "./events.js";
 import { createFeed } from "./feed.js";
+import type { FileAccess, FileOptions } from "./files.js";
 import * as inbound from "./inbound.js";
 import { Offers } from "./offers.js";
 import { send } from "./outbound.js";
@@ -24,6 +25,7 @@ export interface WebAdapterOptions {
   name: string;
   rooms: readonly { id: string; name: string }[];
   maxText: number;
+  files: FileOptions;
   /** How many rooms one person can add; 20 when absent. */
   roomsPerPerson?: number;
   /** Ids of those who can log in. */
@@ -44,6 +46,7 @@ export function createWebAdapter({
   name,
   rooms: configured,
   maxText,
+  files,
   roomsPerPerson = 20,
   people,
   pageUrl,
@@ -51,7 +54,7 @@ export function createWebAdapter({
   const feed = createFeed();
   const serial = createSerial();
   const rooms = createRooms({ store: chat, configured, gatewayName: name, people, perPerson: roomsPerPerson });
-  let running: { gateway: GatewayPort; clock: Clock; offers: Offers } | undefined;
+  let running: { gateway: GatewayPort; clock: Clock; offers: Offers; files: FileAccess } | undefined;
   const online = () => {
     if (running) return running;
     throw new HookgateError({
@@ -116,7 +119,7 @@ export function createWebAdapter({
     const offers = new Offers({ store: chat, gateway, cursors, clock, logger, gatewayName: name });
     await rooms.prepare();
     await offers.start();
-    running = { gateway, clock, offers };
+    running = { gateway, clock, offers, files: { ...files, freshLink: gateway.freshLink, logger } };
     gateway.state({ phase: "online", botId: BOT_ID, botName: name });
     try {
       await aborted(signal);
@@ -143,9 +146,10 @@ export function createWebAdapter({
       linkTo: pageUrl && (({ chatId }, messageId) => `${pageUrl()}/#${encodeURIComponent(chatId)}/${messageId}`),
     },
     encode: (message, _at, options) => encodeWeb(message, options),
-    async send(operation) {
+    async send(operation, signal) {
       if (!running) return { kind: "retry", error: "the web chat is not running", scope: "bot" };
-      return send({ store: chat, rooms, feed, serial, clock: running.clock }, operation);
+      const { clock, files: access } = running;
+      return send({ store: chat, rooms, feed, serial, clock, files: access }, operation, signal);
     },
     isReader: async (_, userId) => people?.includes(userId),
     openThread: async (at, messageId) => ({ ...at, threadId: messageId }),

@@ -11,6 +11,7 @@ import type { AdapterTraits } from "../domain/adapter.js";
 import type { Address } from "../domain/address.js";
 import { dmName } from "../domain/dm-name.js";
 import { PLATFORMS, type PlatformName } from "../domain/platform.js";
+import { asAnswered } from "../http/uploads.js";
 import { HookgateError } from "../lib/errors.js";
 import { newToken } from "../lib/id.js";
 import { PRIVATE_FILE, PRIVATE_FOLDER } from "../lib/private-files.js";
@@ -125,15 +126,15 @@ export function placeNames(
   };
 }
 
-/** Beside the web chat's uploads, and swept with them. */
+/** Beside the web chat's uploads, and swept with them. Rejects with DISK_FULL or UPLOADS_UNAVAILABLE. */
 export async function keepFile(folder: string, bytes: Uint8Array): Promise<string> {
-  await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER });
   const path = join(folder, newToken(18));
   try {
+    await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER });
     await writeFile(path, bytes, { flush: true, mode: PRIVATE_FILE });
   } catch (error) {
-    await rm(path, { force: true }); // a full disk leaves half of it
-    throw error;
+    await rm(path, { force: true }).catch(() => {}); // a full disk leaves half of it
+    throw asAnswered(error);
   }
   return pathToFileURL(path).href;
 }

@@ -8,6 +8,7 @@ import type { Config } from "../config/schema.js";
 import type { PlatformName } from "../domain/platform.js";
 import type { Store } from "../domain/store.js";
 import { type Destinations, parseDestinations } from "../lib/outgoing/destinations.js";
+import { keepFile, uploadsFolder } from "./people.js";
 
 export function platformOptions(
   { problems }: LoadedConfig,
@@ -34,6 +35,11 @@ export function platformOptions(
       name: config.web.name,
       rooms: config.web.rooms,
       maxText: config.web.max_text,
+      files: {
+        allow: outgoing,
+        maxBytes: config.http.max_upload_mb * 1_000_000,
+        keep: (bytes) => keepFile(uploadsFolder(env.DATABASE_URL), bytes),
+      },
       roomsPerPerson: config.web.rooms_per_person,
       pageUrl,
       people: [consoleId, ...config.web.people.map(({ id }) => id)],

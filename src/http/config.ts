@@ -31,8 +31,8 @@ export const httpConfig = z.strictObject({
     .min(1)
     .max(1000)
     .default(25)
-    .describe("The largest file that can be sent in the web chat, in MB."),
-  uploads_keep: duration("90d").describe("How long files sent in the web chat are kept."),
+    .describe("The largest file that can be sent in the web chat, or copied to it, in MB."),
+  uploads_keep: duration("90d").describe("How long files are kept that were sent in the web chat or copied to it."),
   uploads_quota_mb: z
     .number()
     .int()

@@ -172,7 +172,8 @@ const isGone = (error: unknown) => hasCode(error, ["ENOENT"]);
 /** The folder, or a file in it, is not the gateway's to use: rights, a read-only disk, a file in the folder's place. */
 const isDenied = (error: unknown) => hasCode(error, ["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "ELOOP", "EIO"]);
 
-function asAnswered(error: unknown): unknown {
+/** For people: DISK_FULL or UPLOADS_UNAVAILABLE where the folder is the reason. */
+export function asAnswered(error: unknown): unknown {
   if (isFull(error)) return diskFull(error);
   return isDenied(error) || isGone(error) ? unavailable(error) : error;
 }

@@ -10,6 +10,7 @@ import { createWebAdapter } from "../../adapters/web/web.js";
 import type { Adapter } from "../../src/domain/adapter.js";
 import type { Address } from "../../src/domain/address.js";
 import type { Store } from "../../src/domain/store.js";
+import { parseDestinations } from "../../src/lib/outgoing/destinations.js";
 import { FAKE_TOKEN as DISCORD_TOKEN, startFakeDiscord } from "../fakes/discord/server.js";
 import { FakeTelegram, FAKE_TOKEN as TELEGRAM_TOKEN } from "../fakes/telegram/server.js";
 import { discordPlatform } from "../flow/discord-platform.js";
@@ -29,7 +30,9 @@ export interface Rig {
 export const rigs: Record<"web" | "discord" | "telegram", (store: Store) => Promise<Rig>> = {
   async web(store) {
     const person = { id: "2", name: "Grace" };
-    const options = { chat: store.web, name: "Hookgate", rooms: [{ id: "general", name: "General" }], maxText: 32_000 };
+    const files = { allow: parseDestinations([]), maxBytes: 1, keep: async () => "" };
+    const rooms = [{ id: "general", name: "General" }];
+    const options = { chat: store.web, name: "Hookgate", rooms, maxText: 32_000, files };
     let adapter = createWebAdapter(options);
     const rows = async () => (await store.web.history("general", { limit: 1000 })).messages;
     return {

@@ -1,11 +1,14 @@
 /** A file that cannot be passed on with a copy: the reader sees why, its author is notified, and it answers no customer. */
 import { describe, expect, it } from "vitest";
 import { afterTest } from "../support/clean-up.js";
+import { TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 import type { Speaker } from "./platform.js";
 import { invoke, type Stack, startStack } from "./stack.js";
 
 const SLA = { policies: [{ id: "first", for: "conversation", measure: "first_response", target: "8h" }] };
+const chatOf = (name: "web" | "discord" | "telegram", { discord, telegram }: Pick<Stack, "discord" | "telegram">) =>
+  ({ web: "general", discord: discord.channelId, telegram: String(telegram.chatId) })[name];
 const refuseFile = ({ telegram }: Stack) => {
   const action = { kind: "refuse", status: 400, description: "Bad Request: file is too big" } as const;
   telegram.fail({ method: "getFile", action });
@@ -18,24 +21,24 @@ describe.each([
   ["telegram", "discord", "larger than 20 MB", "a smaller file", refuseFile],
   ["discord", "telegram", "link has expired, or it was deleted", "send the file again", expired],
   ["discord", "telegram", "may not be fetched", "send the file again", forbidden],
+  ["discord", "web", "link has expired, or it was deleted", "send the file again", expired],
+  ["discord", "web", "may not be fetched", "send the file again", forbidden],
 ] as const)("a file from %s that cannot be passed on to %s (%s)", (name, farName, why, next, spoiled) => {
   it("is no answer to a customer, unlike words beside it, and its author learns that, with or without a role", async () => {
-    const chatOf = ({ discord, telegram }: Pick<Stack, "discord" | "telegram">) =>
-      name === "discord" ? discord.channelId : String(telegram.chatId);
     const stack = await startStack({
       withFlow: false,
-      config: (around) => ({ gateway: { default_route: { forward: `${name}::${chatOf(around)}` } }, sla: SLA }),
+      config: (around) => ({ gateway: { default_route: { forward: `${name}::${chatOf(name, around)}` } }, sla: SLA }),
     });
     afterTest(() => stack.stop());
     if (name === "discord") Object.assign(stack.discord.rest, { isCdnEmpty: true });
     const desk = stack.platforms[name];
     const far = stack.platforms[farName];
-    const [place, customers] = [{ chatId: chatOf(stack) }, far.places[1]];
+    const [place, customers] = [{ chatId: chatOf(name, stack) }, far.places[1]];
     const ask = async (line: string) => (await invoke(stack.gateway.url, line)).text.replace(/[\\`*]/g, "");
     const clocks = async () => {
       const { data } = await invoke(stack.gateway.url, "/sla list");
       const { clocks: open } = data as { clocks: { entity: { id: string } }[] };
-      return open.filter(({ entity }) => entity.id.startsWith(farName)).length;
+      return open.filter(({ entity: { id } }) => id.startsWith(farName) && id.includes(customers.chatId)).length;
     };
     const reply = (who: Speaker, text: string, replyToId: string) =>
       desk.say(place, who, text, { replyToId, attachment: spoiled(stack) });
@@ -80,15 +83,12 @@ describe.each([
   it("is known to the customer who sent it", async () => {
     const stack = await startStack({
       withFlow: false,
-      config: ({ discord, telegram }) => {
-        const to = farName === "discord" ? discord.channelId : String(telegram.chatId);
-        return { gateway: { default_route: { forward: `${farName}::${to}` } } };
-      },
+      config: (around) => ({ gateway: { default_route: { forward: `${farName}::${chatOf(farName, around)}` } } }),
     });
     afterTest(() => stack.stop());
     if (name === "discord") Object.assign(stack.discord.rest, { isCdnEmpty: true });
     const near = stack.platforms[name];
-    const desk = { chatId: farName === "discord" ? stack.discord.channelId : String(stack.telegram.chatId) };
+    const desk = { chatId: chatOf(farName, stack) };
     await near.say(near.places[1], "guest", "This is what I see", { attachment: spoiled(stack) });
     const copy = await until(
       async () => (await stack.platforms[farName].seen(desk)).find(({ text }) => text.includes("This is what I see")),
@@ -101,4 +101,41 @@ describe.each([
     }, "the note");
     expect(note.text).toContain(next);
   });
+});
+
+describe("a file from discord", () => {
+  it.each(["web", "discord"] as const)(
+    "opens in the web chat when its link has expired (the desk is on %s)",
+    async (desk) => {
+      const stack = await startStack({
+        withFlow: false,
+        config: (around) => ({ gateway: { default_route: { forward: `${desk}::${chatOf(desk, around)}` } } }),
+      });
+      afterTest(() => stack.stop());
+      const { web, discord } = stack.platforms;
+      const at = { chatId: stack.discord.channelId };
+      const sent = { attachment: expired(stack), replyToId: "" };
+      if (desk === "discord") {
+        await web.say(web.places[1], "guest", "Please send me the manual");
+        const isCopy = ({ text }: { text: string }) => text.includes("Please send me the manual");
+        sent.replyToId = (await until(async () => (await discord.seen(at)).find(isCopy), "the copy")).id;
+      }
+      await discord.say(desk === "discord" ? at : discord.places[1], "owner", "Here it is", sent);
+      const room = desk === "discord" ? web.places[1] : { chatId: "general" };
+      await until(
+        async () => (await web.seen(room)).find(({ text }) => text.includes("Here it is")),
+        "it in the web chat",
+      );
+      Object.assign(stack.discord.rest, { isCdnEmpty: true });
+      const get = (path: string) =>
+        fetch(new URL(path, stack.gateway.url), { headers: { authorization: `Bearer ${TOKEN}` }, redirect: "manual" });
+      const { messages } = (await (await get(`/api/rooms/${room.chatId}/messages`)).json()) as {
+        messages: { attachments?: { filename: string; url: string }[] }[];
+      };
+      const [file] = messages.flatMap(({ attachments = [] }) => attachments);
+      expect(file?.filename).toBe("note.txt");
+      const opened = await get(file?.url ?? "");
+      expect([opened.status, await opened.text()]).toEqual([200, JSON.stringify("the file")]);
+    },
+  );
 });

@@ -1,5 +1,8 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { SendResult } from "../../../src/domain/adapter.js";
+import type { EncodedPart, SendResult } from "../../../src/domain/adapter.js";
+import type { OutboundMessage } from "../../../src/domain/message.js";
 import { ada, bob, openWebChat } from "./web-chat.js";
 
 let chat: Awaited<ReturnType<typeof openWebChat>>;
@@ -121,6 +124,78 @@ describe("what the gateway edits and deletes", () => {
         await chat.adapter.send({ kind: "edit", address: general, messageId: id, part: part("x") }, signal),
       ).toMatchObject({ kind: "gone" });
     expect(await shown()).toEqual([]);
+  });
+});
+
+describe("files on other servers", () => {
+  const answers = new Map<string, { status: number; body: string }>();
+  let server: Server;
+  let base: string;
+  beforeEach(async () => {
+    answers.clear();
+    server = createServer(({ url = "" }, response) => {
+      const { status, body } = answers.get(url) ?? { status: 404, body: "gone" };
+      response.writeHead(status).end(body);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterEach(() => void server.close());
+
+  const file = (path: string) => ({
+    type: "file" as const,
+    ref: path,
+    url: `${base}${path}`,
+    mimeType: "text/plain",
+    filename: `${path.slice(1)}.txt`,
+    platform: "elsewhere",
+  });
+  const encoded = (message: OutboundMessage) =>
+    chat.adapter.encode(message, general, { plain: false })[0] as EncodedPart;
+
+  it("are kept here, and stay with the corrected message when they are gone there", async () => {
+    answers.set("/a", { status: 200, body: "the file" });
+    const messageId = idOf(await chat.post({ text: "words", attachments: [file("/a")] }));
+    answers.clear();
+    const corrected = encoded({ text: "better words", attachments: [file("/a")] });
+    const edit = { kind: "edit" as const, address: general, messageId, part: corrected };
+    expect(await chat.adapter.send(edit, signal)).toEqual({ kind: "sent", messageId });
+    expect(await shown()).toMatchObject([{ text: "better words", attachments: [{ filename: "a.txt", sizeBytes: 8 }] }]);
+    const { url } = await chat.port.attachment(ada, Number(messageId), 0);
+    expect(url).toBe(`data:;base64,${Buffer.from("the file").toString("base64")}`);
+  });
+
+  it("are named with the reason when they cannot be had, and a server in trouble is asked again", async () => {
+    answers.set("/large", { status: 200, body: "x".repeat(101) });
+    answers.set("/busy", { status: 503, body: "" });
+    const private_ = { ...file("/_x_"), url: "http://169.254.169.254/latest" };
+    const attachments = [file("/large"), file("/busy"), private_];
+    const create = {
+      kind: "create" as const,
+      address: general,
+      part: encoded({ text: "words", attachments }),
+      nonce: "n",
+    };
+    const why = "a file could not be fetched: its server answered HTTP 503";
+    expect(await chat.adapter.send(create, signal)).toMatchObject({ kind: "retry", scope: "file", error: why });
+    expect(await shown()).toEqual([]);
+    let ends = 0;
+    const fetch = { withinMs: 5_000, onEnd: () => void ends++ };
+    expect(await chat.adapter.send({ ...create, fetch, isLastAttempt: true }, signal)).toMatchObject({
+      kind: "sent",
+      lostFiles: [{ name: "busy.txt" }, { name: "_x_.txt" }],
+    });
+    expect(ends).toBe(1);
+    const [message] = await shown();
+    expect(message?.attachments).toBeUndefined();
+    expect(message?.text.split("\n")).toEqual([
+      "words",
+      `large.txt: ${base}/large`,
+      "[file: busy.txt could not be fetched: its server answered HTTP 503]",
+      "_x_.txt (may not be fetched)",
+    ]);
+    expect(message?.html).toContain("<p>_x_.txt (may not be fetched)</p>");
+    expect(message?.html).toContain(`href="${base}/large"`);
   });
 });
 

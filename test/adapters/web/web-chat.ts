@@ -11,6 +11,7 @@ import type { OutboundMessage } from "../../../src/domain/message.js";
 import type { Store } from "../../../src/domain/store.js";
 import { HookgateError } from "../../../src/lib/errors.js";
 import { silentLogger } from "../../../src/lib/logger.js";
+import { parseDestinations } from "../../../src/lib/outgoing/destinations.js";
 import { storeConfig } from "../../../src/store/config.js";
 import { openStore } from "../../../src/store/open.js";
 import { ManualClock } from "../../support/manual-clock.js";
@@ -139,6 +140,11 @@ export async function openWebChat(): Promise<WebChat & { close(): Promise<void> 
       name: "Hookgate",
       rooms: [{ id: "general", name: "General" }],
       maxText: 1000,
+      files: {
+        allow: parseDestinations(["127.0.0.1"]),
+        maxBytes: 100,
+        keep: async (bytes) => `data:;base64,${Buffer.from(bytes).toString("base64")}`,
+      },
     });
   }
 
