@@ -372,20 +372,20 @@ describe("cards and pages name each step that waits for quiet hours", () => {
       routes: { default: { to: [ROOM], remind: { every: "20m", times: 2 }, escalate: [step("30m", [OPS], 7)] } },
       destinations: Object.fromEntries([OPS, ...more].map((chat) => [chat, quiet(end)])),
     });
-    const after = (minutes: number) => `<t:${(START + minutes * MINUTE) / 1_000}:f>`;
+    const minute = (minutes: number) => `<t:${(START + minutes * MINUTE) / 1_000}:f>`;
     const on = await watch(quietTo("13:00"));
     const { id } = await on.raise();
-    const reminder = `Next: reminder at ${after(20)}, `;
+    const reminder = `Next: reminder at ${minute(20)}, `;
     expect(card(on)).toContain(`${reminder}escalation step 1 of 1 at ${at(13)}, when quiet hours end.`);
     await on.reload(quietTo("12:00"));
     await on.advance(3_000);
     expect(card(on)).toContain(`${reminder}escalation step 1 of 1 at ${at(12)}, when quiet hours end.`);
     await on.reload(quietTo("10:30"));
     await on.advance(3_000);
-    expect(card(on)).toContain(`${reminder}escalation step 1 of 1 at ${after(30)}.`);
+    expect(card(on)).toContain(`${reminder}escalation step 1 of 1 at ${minute(30)}.`);
     await on.reload(quietTo("12:00", ROOM));
     await on.advance(3_000);
-    const next = `reminder at ${after(140)}, escalation step 1 of 1 at ${at(12)}, when quiet hours end.`;
+    const next = `reminder at ${minute(140)}, escalation step 1 of 1 at ${at(12)}, when quiet hours end.`;
     expect(card(on)).toContain(`Next: ${next}`);
     const fields = (await on.alerts.details(id, ROOM)).card?.fields;
     expect(fields?.find(({ name }) => name === "Next")?.value).toBe(next);
