@@ -1,4 +1,6 @@
 /** A file that cannot be passed on with a copy: the reader sees why, its author is notified, and it answers no customer. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { afterTest } from "../support/clean-up.js";
 import { TOKEN } from "../support/gateway-process.js";
@@ -138,4 +140,22 @@ describe("a file from discord", () => {
       expect([opened.status, await opened.text()]).toEqual([200, JSON.stringify("the file")]);
     },
   );
+
+  it("is named in the web chat when the gateway cannot keep it, without a path", async () => {
+    const stack = await startStack({
+      withFlow: false,
+      config: { gateway: { default_route: { forward: "web::general" }, outbox_attempts: 1 } },
+    });
+    afterTest(() => stack.stop());
+    const { web, discord } = stack.platforms;
+    writeFileSync(join(stack.gateway.folder, "data", "uploads"), "in the folder's place");
+    await discord.say(discord.places[1], "guest", "Here it is", { attachment: expired(stack) });
+    const copy = await until(
+      async () => (await web.seen({ chatId: "general" })).find(({ text }) => text.includes("Here it is")),
+      "it in the web chat",
+    );
+    expect(copy.text).toMatch(
+      /\[file: note\.txt could not be fetched: the gateway cannot use its folder of files[^/]*\]$/,
+    );
+  });
 });
