@@ -5,20 +5,23 @@ import { CLOSED, DESK, IN_DOUBT, REFUSED, startDesk } from "./answer-desk.js";
 
 describe("the notice about an answer that was not passed on", () => {
   it.each([
-    ["the platform refused it", "the answer", REFUSED],
-    ["a hook withheld it", "the secret answer", undefined],
-  ] as const)("says after the correction that it was, where the answer was written: %s", async (_, text, result) => {
-    const { near, far, answer, correct, lines } = await startDesk(CLOSED);
-    near.script = () => result;
-    await answer(text);
-    expect(lines()).toEqual(["This message was not passed on. `/outbox` shows why."]);
-    near.script = () => undefined;
-    await correct("the corrected answer");
-    expect(near.texts("dm-5")).toEqual(["**Ada**: the corrected answer"]);
-    expect(lines()).toEqual(["The corrected message was passed on."]);
-    await correct("the better answer");
-    expect(far.messages.filter(({ chatId }) => chatId === "desk").map(({ edits }) => edits)).toEqual([0, 1]);
-  });
+    ["the platform refused it", "the answer", REFUSED, "/outbox"],
+    ["a hook withheld it", "the secret answer", undefined, "/outbox list cancelled"],
+  ] as const)(
+    "says after the correction that it was, where the answer was written: %s",
+    async (_, text, result, command) => {
+      const { near, far, answer, correct, lines } = await startDesk(CLOSED);
+      near.script = () => result;
+      await answer(text);
+      expect(lines()).toEqual([`This message was not passed on. \`${command}\` shows why.`]);
+      near.script = () => undefined;
+      await correct("the corrected answer");
+      expect(near.texts("dm-5")).toEqual(["**Ada**: the corrected answer"]);
+      expect(lines()).toEqual(["The corrected message was passed on."]);
+      await correct("the better answer");
+      expect(far.messages.filter(({ chatId }) => chatId === "desk").map(({ edits }) => edits)).toEqual([0, 1]);
+    },
+  );
 
   it.each([
     ["an operator", "7"],

@@ -105,7 +105,8 @@ describe.each(PEOPLE)("the notice about an answer that ended in two ways, for %s
       endAs(row.second, desk);
       await rig.gateway.release("d_m2f", false);
       await rig.idle();
-      const see = userId === "7" ? "`/outbox` shows why." : "The operators can see why.";
+      const command = row.what.endsWith("cancelled.") ? "/outbox list cancelled" : "/outbox";
+      const see = userId === "7" ? `\`${command}\` shows why.` : "The operators can see why.";
       for (const notice of notices())
         if (direct) expect(notice).toBe(`${row.openly ?? "This message was not passed on."} ${see}`);
         else {

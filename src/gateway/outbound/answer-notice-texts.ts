@@ -3,7 +3,7 @@ import { formatAddress } from "../../domain/address.js";
 import { heldBehind, isAmbiguous, isLeftToPeople, saysInDoubt } from "../../domain/given-up.js";
 import { hasRole, type Role } from "../../domain/identity.js";
 import type { Delivery } from "../../domain/store.js";
-import type { End } from "./notify-asker.js";
+import { type End, seenIn } from "./notify-asker.js";
 import type { Outbound } from "./sending.js";
 
 export type NoticeTexts = readonly [privately: string, openly: string];
@@ -25,7 +25,7 @@ const PASSED_ON: Record<Delivery["operation"], NoticeTexts> = {
 };
 
 export function notPassedOnTexts(delivery: Delivery, end: End, out: Outbound): NoticeTexts {
-  return [privatelyNotPassedOn(delivery, end, out), openlyNotPassedOn(delivery, delivery.answers?.role, end.isInDoubt)];
+  return [privatelyNotPassedOn(delivery, end, out), openlyNotPassedOn(delivery, delivery.answers?.role, end)];
 }
 
 const NOT_PASSED_ON: Record<Delivery["operation"], string> = {
@@ -36,9 +36,9 @@ const NOT_PASSED_ON: Record<Delivery["operation"], string> = {
 
 const IN_DOUBT_HERE = "It is not known whether this was passed on.";
 
-const openlyNotPassedOn = ({ operation }: Delivery, role: Role | undefined, isInDoubt: boolean): string => {
+const openlyNotPassedOn = ({ operation }: Delivery, role: Role | undefined, { ending, isInDoubt }: End): string => {
   const what = isInDoubt ? IN_DOUBT_HERE : NOT_PASSED_ON[operation];
-  return `${what} ${role === undefined ? OPERATORS_SEE : "`/outbox` shows why."}`;
+  return `${what} ${role === undefined ? OPERATORS_SEE : seenIn(ending)}`;
 };
 
 /** Once an operator deleted it: no command that an earlier notice names sends it any more. */

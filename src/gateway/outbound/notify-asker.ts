@@ -69,7 +69,9 @@ export const askerOf = ({ answers, visibleTo }: Delivery): string | undefined =>
 export const noticeOf = ({ id, answers, cause }: Delivery, asker: string): string =>
   noticeId(`${answers?.askedAt ? id : cause.id} ${asker}`);
 
-const OPENLY = "The answer was withheld by a hook. `/outbox` shows why.";
+/** `/outbox` alone lists what waits for an operator. */
+export const seenIn = (ending: Withheld): string =>
+  `\`/outbox${ending === "held" || ending === "dead" ? "" : ` list ${ending}`}\` shows why.`;
 
 const NOT_SHOWN = "The command ran, but its answer was given up. `/outbox` shows why.";
 
@@ -82,10 +84,10 @@ const MAYBE_ASKED =
 const openlyNotShown = ({ message }: Delivery, ending: Withheld, isInDoubt: boolean): string => {
   if (message?.prompt) return isInDoubt ? MAYBE_ASKED : NOT_ASKED;
   return isInDoubt
-    ? "The command ran. It is not known whether its answer was posted. `/outbox` shows why."
+    ? `The command ran. It is not known whether its answer was posted. ${seenIn(ending)}`
     : ending === "dead"
       ? NOT_SHOWN
-      : OPENLY;
+      : `The answer was withheld by a hook. ${seenIn(ending)}`;
 };
 
 /** The line where a command was given or a button pressed, when its person cannot be reached privately. */
