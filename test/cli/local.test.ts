@@ -195,7 +195,7 @@ describe("hookgate points", () => {
         name: "inbound_claim",
         model: "claiming",
         vetoable: true,
-        payload: { type: "object", required: ["message"] },
+        payload: { type: "object", required: ["message", "isAnswer"] },
         result: { type: "object" },
         example: { message: {} },
       },
