@@ -219,8 +219,10 @@ function useLinearMatches(node: ASTNode): void {
   if (node.op !== "rcall" || node.args[0] !== "matches") return;
   node.args[0] = LINEAR_MATCHES;
   const [pattern] = node.args[2];
-  if (pattern?.op === "value" && typeof pattern.args === "string")
-    Object.assign(pattern, { args: RE2JS.compile(pattern.args) });
+  if (pattern?.op !== "value" || typeof pattern.args !== "string") return;
+  if (pattern.args.includes("\b"))
+    throw new Error('\\b in "…" is a backspace and no border of a word: write matches(r"…"), or \\\\b');
+  Object.assign(pattern, { args: RE2JS.compile(pattern.args) });
 }
 
 function jsonSchema(schema: z.ZodType): JsonSchema {

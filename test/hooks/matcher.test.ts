@@ -198,6 +198,10 @@ describe("matchers", () => {
     [{ when: 'payload.n == 3 and payload.message.text == "x"' }, /\(Write && for and, \|\| for or, ! for not\)$/],
     [{ when: "payload.message.text" }, /match\.when: it gives a string, not yes or no/],
     [{ when: 'payload.message.text.matches("(a")' }, /match\.when/],
+    [
+      { when: 'payload.message.text.matches("\\bsecret\\b")' },
+      /\\b in "…" is a backspace .*: write matches\(r"…"\), or \\\\b/,
+    ],
   ])("are refused when registered: %o", (match, message) => {
     const { hooks } = setUp();
     expect(() => hooks.registerModifying("sending", () => null, { match })).toThrow(
