@@ -25,7 +25,7 @@ const SILENCE_MS = 15_000;
 export interface FileOptions {
   /** Where the bytes may be fetched. */
   allow: Destinations;
-  /** Of one file. */
+  /** The largest file that is kept. */
   maxBytes: number;
   /** Resolves with the address of what is kept. */
   keep(bytes: Uint8Array): Promise<string>;

@@ -106,7 +106,7 @@ async function releaseEach(
   return { ends, damaged };
 }
 
-/** Of those that were released: their authors deleted them meanwhile. */
+/** Those among the released ones that their authors deleted meanwhile. */
 async function countCancelled({ store }: CommandDeps, ids: readonly string[]): Promise<number> {
   const after = await Promise.all(ids.map((id) => store.outbox.get(id)));
   return after.filter((one) => one?.status === "cancelled").length;

@@ -80,7 +80,7 @@ export type Watched<T extends WatchedType> = z.output<(typeof WATCHED)[T]> & End
 export type FactsOf<T extends WatchedType> = { [K in keyof Required<Watched<T>["facts"]>]: Watched<T>["facts"][K] };
 
 interface Ended {
-  /** Set when it is over; `met` unless that was too late. */
+  /** When it was over; by its deadline, the target is `met`. */
   endedAt?: number | undefined;
   /** Over without having been done (failed, cancelled): clocks end, nothing was met. */
   abandoned?: boolean | undefined;

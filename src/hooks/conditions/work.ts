@@ -9,10 +9,10 @@ import { OVER_ITEMS, visitScoped } from "./condition-field.js";
 /** About 0.3 seconds, and up to a second for what is slowest. */
 const MAX_STEPS = 5_000_000;
 const CHARACTERS_A_STEP = 16;
-/** Of characters. A search for a part of a text compares each of the one with each of the other at worst. */
+/** Comparisons of characters: at worst, a search for a part of a text compares each of the one with each of the other. */
 const COMPARISONS_A_STEP = 200;
 const ITEMS_A_STEP = 4;
-/** Of a list, with a text that is looked for in it. */
+/** Items of a list in which a text is looked for. */
 const TEXTS_A_STEP = 25;
 const KEY_STEPS = 2;
 /** A time of day in a zone is computed with its calendar. */
@@ -135,7 +135,7 @@ function callSteps(name: string, given: readonly unknown[]): void {
 const searchSteps = (text: string, part: string) =>
   (text.length + Math.max(0, text.length - part.length) * part.length) / COMPARISONS_A_STEP;
 
-/** Of a list, the library looks at the first item at least, and of a map at all keys and the first value. */
+/** The library looks at the first item of a list at least, and at all keys and the first value of a map. */
 function valueSteps(value: unknown, isWhole: boolean): void {
   if (typeof value === "string") spend(value.length / (isWhole ? COMPARISONS_A_STEP : CHARACTERS_A_STEP));
   else if (ArrayBuffer.isView(value)) spend(value.byteLength / CHARACTERS_A_STEP);
