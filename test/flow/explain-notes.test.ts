@@ -155,7 +155,7 @@ describe("a message behind a pause of its chat", () => {
     await deliveryIs(first, "cancelled");
     const row = await say("owner", "say it behind the pause");
     try {
-      const paused = /is paused until \d\d:\d\d:\d\d \(in [^)]+\): .*429/;
+      const paused = /is paused until (?:\d{4}-\d\d-\d\d )?\d\d:\d\d(?::\d\d)? \(in [^)]+\): .*429/;
       for (const line of [`m${row.slice(1)}`, `message_sent ${row}`, `message_sending ${row}`, `mine.calm ${row}`])
         expect(await why(`/hooks why ${line}`)).toMatch(paused);
     } finally {
