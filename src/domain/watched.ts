@@ -7,6 +7,9 @@ import { MISSION_STATUSES } from "./mission.js";
 import { PLATFORMS } from "./platform.js";
 import { TASK_STATUSES } from "./task.js";
 
+/** An id of a platform, without the platform. */
+const plainId = z.string().regex(/^[^:]*$/);
+
 /** What all of them have. */
 const shared = z.object({
   id: z.string(),
@@ -57,15 +60,12 @@ const conversation = shared.extend({
   facts: z.object({
     // Text in an address; there are no others.
     platform: z.string().meta({ enum: PLATFORMS }).describe(PLATFORMS.join(", ")),
-    chat: z.string().describe("its id"),
+    chat: plainId.describe("its id"),
     thread: z.string().optional(),
-    guild: z.string().optional().describe("the id of the Discord server"),
+    guild: plainId.optional().describe("the id of the Discord server"),
     room: z.string().optional().describe("the name of the chat"),
     is_dm: z.boolean().describe("true or false"),
-    customer: z
-      .string()
-      .regex(/^[^:]*$/)
-      .describe("their user id, without platform"),
+    customer: plainId.describe("their user id, without platform"),
   }),
 });
 

@@ -292,6 +292,19 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { ...received, match: { when: 'payload.message.userId == "web:1"' } },
     /match\.when: .*payload\.message\.userId is never "web:1", because it has no platform: write "1"$/,
   ),
+  "a chat with the platform in a condition": hook(
+    { ...received, match: { when: 'payload.message.chatId == "telegram:-1001"' } },
+    /match\.when: .*payload\.message\.chatId is never "telegram:-1001", because it has no platform: write "-1001"$/,
+  ),
+  "a negative number for text": hook(
+    { ...received, match: { when: "payload.message.chatId in [-1001, -1002]" } },
+    /match\.when: .*chatId is text, so a comparison with -1002 \(a number\) never holds: write "-1002"$/,
+  ),
+  "a negative number for text in an event": eventHook(
+    { match: { when: "payload.state == -5" } },
+    { schema: { type: "object", required: ["state"], properties: { state: { type: "string" } } } },
+    /payload\.state is text, so a comparison with -5 \(a number\) never holds: write "-5"/,
+  ),
   "a number for text": step(
     { shell: { command: ["true"], skip_if: "steps[0].stdout == 5" } },
     /skip_if: .*steps\[0\]\.stdout is text, so a comparison with 5 \(a number\) never holds: write "5"$/,

@@ -66,6 +66,11 @@ describe("a matcher is impossible when it asks for", () => {
       "payload.count == -1 never holds: payload.count is at least 0",
     ],
     [
+      "a negative number for text",
+      { when: "-5 != payload.toolName" },
+      'payload.toolName is text, so a comparison with -5 (a number) never holds: write "-5"',
+    ],
+    [
       "an empty range",
       { when: "payload.n > 5 && payload.n < 3" },
       "payload.n > 5 and payload.n < 3 never hold together",

@@ -103,10 +103,15 @@ export function comparedTexts(source: string, variables: Variables): ComparedTex
   return found;
 }
 
-/** Undefined when it cannot be parsed. */
+/** Undefined when it cannot be parsed. A negative number in it is a value like any other. */
 export function parseCondition(source: string): ASTNode | undefined {
   try {
-    return parser().parse(source).ast;
+    const { ast } = parser().parse(source);
+    visitScoped(ast, {}, (node) => {
+      const value: unknown = node.op === "-_" && node.args.op === "value" ? node.args.args : undefined;
+      if (typeof value === "number" || typeof value === "bigint") Object.assign(node, { op: "value", args: -value });
+    });
+    return ast;
   } catch {
     return undefined;
   }

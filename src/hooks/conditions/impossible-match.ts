@@ -67,7 +67,7 @@ function valueIssues(match: Matcher, payload: JsonSchema): Issue[] {
   });
 }
 
-/** With the platforms that there are as the values of every field `platform`, and ids without a platform in every field `userId`. */
+/** With the platforms that there are as the values of every field `platform`, and ids without a platform in every field `userId` and `chatId`. */
 function withPlatforms(payload: JsonSchema, { name }: HookPoint): JsonSchema {
   if (mayNameOwnPlatforms(name)) return payload;
   let made = limited.get(payload);
@@ -80,13 +80,13 @@ function withPlatforms(payload: JsonSchema, { name }: HookPoint): JsonSchema {
 
 const limited = new WeakMap<JsonSchema, JsonSchema>();
 const PLATFORM = { type: "string", enum: PLATFORMS };
-const PERSON = { type: "string", pattern: ID_WITHOUT_PLATFORM };
+const PLAIN_ID = { type: "string", pattern: ID_WITHOUT_PLATFORM };
 
 function limitPlatforms(schema: JsonSchema): JsonSchema {
   const { properties, items, anyOf } = schema;
   const limit = (field: string, one: JsonSchema) => {
     if (one.type !== "string") return limitPlatforms(one);
-    return field === "platform" ? PLATFORM : field === "userId" ? PERSON : one;
+    return field === "platform" ? PLATFORM : field === "userId" || field === "chatId" ? PLAIN_ID : one;
   };
   return {
     ...schema,

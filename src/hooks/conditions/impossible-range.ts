@@ -47,10 +47,6 @@ function boundOf(node: ASTNode, source: string, fieldOf: FieldOf): Bound | undef
 }
 
 function literalOf(node: ASTNode): number | string | boolean | undefined {
-  if (node.op === "-_") {
-    const value = literalOf(node.args as ASTNode);
-    return typeof value === "number" ? -value : undefined;
-  }
   if (node.op !== "value") return undefined;
   const value: unknown = node.args;
   if (typeof value === "bigint") return Number(value);

@@ -248,6 +248,9 @@ it("refuses a match that never holds, by check, at a start and at a reload, and 
     ["conversation", 'entity.facts.platfrom == "web"', '"platfrom" (did you mean "platform"?)'],
     ["conversation", 'entity.facts.platform == "wbe"', 'entity.facts.platform is never "wbe": it is one of web'],
     ["conversation", 'entity.facts.customer == "web:1"', 'because it has no platform: write "1"'],
+    ["conversation", "entity.facts.chat == -1001", 'a comparison with -1001 (a number) never holds: write "-1001"'],
+    ["conversation", "entity.facts.guild in [-1]", 'a comparison with -1 (a number) never holds: write "-1"'],
+    ["conversation", 'entity.facts.chat == "telegram:-1001"', 'because it has no platform: write "-1001"'],
     ["conversation", "entity.deadline > 0", 'entity has no field "deadline"'],
   ];
   save(wrong.map(([type, match], index) => about(type, match, index)));
