@@ -15,7 +15,7 @@ import type { HookRegistry } from "../src/hooks/registry.js";
 import type { Clock } from "../src/lib/clock.js";
 import type { MissionDesk } from "../src/orchestrator/missions/missions.js";
 import type { ScheduleDesk } from "../src/orchestrator/schedules/schedules.js";
-import type { PluginInfo } from "../src/plugins/plugins.js";
+import type { PluginInfo } from "../src/plugins/infos.js";
 import type { HooksInFlight } from "./in-flight.js";
 import type { TaskDesk } from "./tasks/desk.js";
 

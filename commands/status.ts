@@ -9,7 +9,7 @@ import type { CrashedDispatch } from "../src/hooks/attempts.js";
 import type { Problem } from "../src/hooks/registry.js";
 import { formatDuration } from "../src/lib/duration.js";
 import { errorMessage } from "../src/lib/errors.js";
-import type { PluginInfo } from "../src/plugins/plugins.js";
+import type { PluginInfo } from "../src/plugins/infos.js";
 import { answer, commandButton } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";

@@ -8,7 +8,7 @@ import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
 import type { Resolve } from "../lib/outgoing/connect.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
-import type { PluginInfo } from "../plugins/plugins.js";
+import type { PluginInfo } from "../plugins/infos.js";
 import type { FirstSteps } from "./first-steps.js";
 import type { TakenOver } from "./reload.js";
 

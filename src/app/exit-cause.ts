@@ -9,7 +9,8 @@ import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { placeInOrBelow } from "../lib/module-place.js";
-import type { PluginInfo, Plugins } from "../plugins/plugins.js";
+import type { PluginInfo } from "../plugins/infos.js";
+import type { Plugins } from "../plugins/plugins.js";
 
 interface ExitDeps {
   plugins: Pick<Plugins, "list">;

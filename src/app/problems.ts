@@ -32,7 +32,7 @@ import { parseDestinations } from "../lib/outgoing/destinations.js";
 import { whyNotMasked } from "../lib/secret.js";
 import { assigneeProblem } from "../orchestrator/assignee.js";
 import { isPlansFolder, type Plans } from "../orchestrator/missions/plans.js";
-import type { PluginInfo } from "../plugins/plugins.js";
+import type { PluginInfo } from "../plugins/infos.js";
 import { databaseFiles, uploadsProblem } from "../store/files.js";
 import { chatProblem } from "./chat-problem.js";
 import { fallbackProblems } from "./fallback-problems.js";

@@ -9,7 +9,7 @@ import type { Config } from "../config/schema.js";
 import { addressProblem, formatAddress, parseAddress } from "../domain/address.js";
 import { PLATFORMS, type PlatformName, platformProblem } from "../domain/platform.js";
 import { suggestion } from "../lib/schema-issues.js";
-import type { PluginInfo } from "../plugins/plugins.js";
+import type { PluginInfo } from "../plugins/infos.js";
 import { chatProblem } from "./chat-problem.js";
 import type { Moves } from "./moved-settings.js";
 import { accountProblem } from "./people.js";

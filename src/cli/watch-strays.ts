@@ -8,7 +8,7 @@ import { errorPlace } from "../lib/error-place.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { placeInOrBelow } from "../lib/module-place.js";
 import { refuseExit } from "../lib/refuse-exit.js";
-import type { PluginInfo } from "../plugins/plugins.js";
+import type { PluginInfo } from "../plugins/infos.js";
 
 export interface StrayWatch {
   /** What was collected so far, except what is a plugin's `reason` already. */

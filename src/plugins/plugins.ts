@@ -6,35 +6,17 @@ import type { Route, Routes } from "../gateway/routes.js";
 import type { HookRegistry, Problem } from "../hooks/registry.js";
 import { isUnfit } from "../hooks/validate.js";
 import type { Clock } from "../lib/clock.js";
-import { errorMessage, HookgateError } from "../lib/errors.js";
+import { HookgateError } from "../lib/errors.js";
 import { localFiles } from "../lib/fresh-imports.js";
 import { inTurn } from "../lib/in-turn.js";
 import type { Logger } from "../lib/logger.js";
 import type { HookBreaker } from "./breaker.js";
 import type { PluginEntry } from "./config.js";
-import {
-  blames,
-  type Holder,
-  holderFor,
-  mayDependOnOthers,
-  missingPoint,
-  type Prepared,
-  type Ready,
-} from "./holder.js";
-import { failure, findModule } from "./load.js";
-import { lostAtStart } from "./lost-points.js";
-import {
-  type Candidate,
-  LivePlugin,
-  over,
-  type Placement,
-  prepare,
-  problemKey,
-  problemsOf,
-  problemText,
-  type Surroundings,
-} from "./reload.js";
-import { HOOK_UNFIT } from "./slots.js";
+import { blames, type Holder, holderFor, mayDependOnOthers, missingPoint, type Prepared } from "./holder.js";
+import { infosOf, lostCriticalOf, missingOf, type PluginInfo } from "./infos.js";
+import { findModule } from "./load.js";
+import { Placing } from "./placing.js";
+import { over, type Placement, prepare, problemKey, problemText, type Surroundings } from "./reload.js";
 import type { GatewayFunctions } from "./stage.js";
 import { watchFiles } from "./watch.js";
 
@@ -66,29 +48,6 @@ export interface PluginsOptions {
   onSaved?: () => void;
   /** Reload a plugin when its file, or a local file that it imports, changes. Default: true. */
   watch?: boolean;
-}
-
-/** `loaded` with a `reason`: the last reload failed and the version before it is at work, or it would not load at the next start. */
-export interface PluginInfo {
-  module: string;
-  file?: string;
-  id?: string;
-  state: "loaded" | "broken" | "off";
-  reason?: string;
-  /** Its entry says so, or one of its hooks. Undefined: the entry does not, and its setup did not end, so its hooks are not known. */
-  critical: boolean | undefined;
-  /** Ids of its hooks. */
-  hooks: string[];
-  /** What of its hooks can never happen: a matcher that no payload fits, with the place of the registration. */
-  warnings: readonly string[];
-  /** Names of the hook points that it declares. */
-  points: string[];
-  /** It called `api.route`. */
-  hasRoute: boolean;
-  /** When the version at work was put in place (ms since the epoch). */
-  loadedAt?: number;
-  /** It is not in the list of the configuration any more, and stays loaded because these modules of the list cannot be loaded. */
-  staysFor?: readonly string[];
 }
 
 export interface PluginsChange {
@@ -132,6 +91,7 @@ class ConfiguredPlugins implements Plugins {
   readonly #commands = new Map<string, readonly Command[]>();
   /** What the versions of a plugin work with. */
   readonly #around: Surroundings;
+  readonly #placing: Placing;
   readonly #watch: ReturnType<typeof watchFiles> | undefined;
   /** Loads and reloads follow each other, never mix. */
   readonly #takeTurn = inTurn();
@@ -162,10 +122,11 @@ class ConfiguredPlugins implements Plugins {
       leaving: new Set(),
       unfit: () => [
         ...this.#holders.flatMap(({ live }) => live?.unfit ?? []),
-        ...this.#lostCritical(),
+        ...lostCriticalOf(this.#holders),
         ...this.#unfitOfFiles(),
       ],
     };
+    this.#placing = new Placing(this.#around, () => this.#holders);
   }
 
   get routes(): Routes {
@@ -239,133 +200,6 @@ class ConfiguredPlugins implements Plugins {
     return [...prepared.values()];
   }
 
-  /** Puts one in place; what it replaces ends when its placement is settled. Throws, with everything as it was. */
-  #put({ holder, candidate }: Ready, how: { isReload: boolean; checked: boolean }): Placement[] {
-    const { id } = candidate.definition;
-    this.#refuseTwice(holder, id);
-    const replaced = [holder, ...this.#holders.filter((one) => one.isGone && this.#isReplacedBy(candidate, one.live))];
-    const same = replaced.find(({ live }) => live?.id === id)?.live;
-    const live = same ?? new LivePlugin(id, this.#around);
-    const placed = live.place(candidate, { checked: how.checked });
-    const withdrawn = replaced.flatMap((one) => (one.live && one.live !== live ? this.#withdraw(one.live, one) : []));
-    const before = replaced.map((one) => ({ ...one }));
-    for (const one of replaced) one.live = undefined;
-    Object.assign(holder, { live, reason: undefined, isRefused: false, loadedAt: this.#options.clock.now() });
-    const takeBack = () => {
-      placed.takeBack();
-      for (const [index, one] of replaced.entries()) Object.assign(one, before[index]);
-    };
-    const settle = async () => {
-      this.#options.logger.info(
-        { plugin: id, module: holder.entry.module, hooks: live.hooks },
-        how.isReload && same ? "plugin reloaded" : "plugin loaded",
-      );
-      // At a start they are in the list of problems, which is logged.
-      if (how.isReload)
-        for (const warning of live.warnings) this.#options.logger.warn({ plugin: id }, `plugin "${id}": ${warning}`);
-      await placed.settle();
-    };
-    return [{ takeBack, settle }, ...withdrawn];
-  }
-
-  /** It has its id, or one of its commands. */
-  #isReplacedBy({ definition, stage }: Candidate, live: LivePlugin | undefined): boolean {
-    if (live === undefined) return false;
-    const own = new Set(this.#commands.get(live.id)?.map(({ name }) => name));
-    return live.id === definition.id || stage.commands.some(({ name }) => own.has(name));
-  }
-
-  #withdraw(live: LivePlugin, { entry }: Holder): Placement {
-    const { id, hooks } = live;
-    const { takeBack, settle } = live.withdraw();
-    const logAndSettle = () => {
-      this.#options.logger.info({ plugin: id, module: entry.module, hooks }, "plugin removed");
-      return settle();
-    };
-    return { takeBack, settle: logAndSettle };
-  }
-
-  /** One by one, again while that helps, then those that are left together: they may name each other's hooks. Failures are reported. */
-  #putAll(prepared: readonly Prepared[], isRetry: boolean): Placement[] {
-    const placements: Placement[] = [];
-    const errors = new Map<Prepared, unknown>(prepared.map((one) => [one, "error" in one && one.error]));
-    let left = prepared.filter((one) => "candidate" in one);
-    let count: number;
-    do {
-      count = left.length;
-      left = left.filter((one) => {
-        try {
-          placements.push(...this.#put(one, { isReload: true, checked: true }));
-          errors.delete(one);
-          return false;
-        } catch (error) {
-          errors.set(one, error);
-          return true;
-        }
-      });
-      if (left.length < count) continue;
-      const together = this.#putTogether(left);
-      placements.push(...together.placements);
-      for (const one of together.placed) errors.delete(one);
-      left = left.filter((one) => errors.has(one));
-    } while (left.length < count);
-    for (const [one, error] of errors) this.#report(one.holder, error, { isRefused: mayDependOnOthers(one), isRetry });
-    for (const { candidate } of left)
-      placements.push({ takeBack: () => {}, settle: () => over(candidate, this.#around), isRefusal: true });
-    return placements;
-  }
-
-  /** Their points first, as they may be registered at each other's. Without those whose hooks wait for each other even so. */
-  #putTogether(candidates: readonly Ready[]): { placed: readonly Ready[]; placements: Placement[] } {
-    const { registry } = this.#options;
-    const known = new Set(candidates.length > 1 ? problemsOf(this.#around).map(problemKey) : []);
-    let wanted = candidates;
-    while (wanted.length > 1) {
-      const placements: Placement[] = [];
-      const takeBackPoints = registry.mark();
-      let refused: readonly Ready[] = [];
-      try {
-        const there = new Set<string>(registry.points.map(({ name }) => name));
-        for (const point of wanted.flatMap(({ candidate }) => candidate.stage.points))
-          if (!there.has(point.name)) registry.declare(point);
-        for (const one of wanted) {
-          refused = [one]; // when it fails: that is reported
-          placements.push(...this.#put(one, { isReload: true, checked: false }));
-        }
-        const problems = problemsOf(this.#around).filter((one) => isUnfit(one) && !known.has(problemKey(one)));
-        if (problems.length === 0) return { placed: wanted, placements };
-        refused = wanted.filter(({ holder }) => holder.live?.hooks.some((id) => problems.some(blames(id))));
-      } catch {}
-      for (const placement of placements.reverse()) placement.takeBack();
-      takeBackPoints();
-      if (refused.length === 0) break;
-      wanted = wanted.filter((one) => !refused.includes(one));
-    }
-    return { placed: [], placements: [] };
-  }
-
-  #refuseTwice(holder: Holder, id: string): void {
-    const other = this.#holders.find((one) => one !== holder && !one.isGone && one.live?.id === id);
-    if (other === undefined) return;
-    throw failure(
-      "PLUGIN_TWICE",
-      `the id "${id}" is taken by ${other.entry.module}`,
-      "Name a plugin once, or give it another id.",
-    );
-  }
-
-  #report(holder: Holder, error: unknown, how: { isRefused: boolean; isRetry?: boolean }): void {
-    const before = holder.reason;
-    const message = errorMessage(error);
-    const hint = error instanceof HookgateError && error.hint ? ` ${error.hint}` : "";
-    const what = `${message}${/[.?!]$/.test(message) ? "" : "."}${hint}`;
-    holder.reason = holder.live ? `the new version failed, the previous one stays in place: ${what}` : what;
-    holder.isRefused = how.isRefused;
-    if (how.isRetry && holder.reason === before) return;
-    const facts = { module: holder.entry.module, file: holder.file, plugin: holder.live?.id, error };
-    this.#options.logger.error(facts, holder.live ? `plugin not reloaded: ${what}` : `plugin broken: ${what}`);
-  }
-
   /** Plugins may name each other's hooks, so the order is checked when all are there; one in a circle is taken out. */
   async #checkAll(): Promise<void> {
     for (let round = 0; round <= this.#holders.length; round++) {
@@ -377,7 +211,7 @@ class ConfiguredPlugins implements Plugins {
         await holder.live?.remove();
         holder.live = undefined;
         const error = new HookgateError({ code: "PLUGIN_HOOKS", message: own.map(problemText).join("; ") });
-        this.#report(holder, error, { isRefused: true });
+        this.#placing.report(holder, error, { isRefused: true });
       }
     }
   }
@@ -396,11 +230,12 @@ class ConfiguredPlugins implements Plugins {
         const prepared = await this.#prepareAside(holder);
         try {
           if ("error" in prepared) throw prepared.error;
-          for (const placement of this.#put(prepared, { isReload: false, checked: false })) await placement.settle();
+          for (const placement of this.#placing.put(prepared, { isReload: false, checked: false }))
+            await placement.settle();
           hasHelp ||= refused.size > 0;
         } catch (error) {
           if (mayDependOnOthers(prepared)) refused.set(holder, error);
-          else this.#report(holder, error, { isRefused: false });
+          else this.#placing.report(holder, error, { isRefused: false });
           if ("candidate" in prepared) await over(prepared.candidate, this.#around);
         }
       }
@@ -410,8 +245,9 @@ class ConfiguredPlugins implements Plugins {
     // Those that are left may be registered at each other's points.
     const together = refused.size > 1 ? await this.#prepareAll([...refused.keys()]) : [];
     this.#around.pointsAside.length = 0;
-    if (together.length === 0) for (const [holder, error] of refused) this.#report(holder, error, { isRefused: true });
-    for (const placement of this.#putAll(together, false)) await placement.settle();
+    if (together.length === 0)
+      for (const [holder, error] of refused) this.#placing.report(holder, error, { isRefused: true });
+    for (const placement of this.#placing.putAll(together, false)) await placement.settle();
     await this.#checkAll();
     this.#arrange();
     await this.#watchAll();
@@ -452,10 +288,13 @@ class ConfiguredPlugins implements Plugins {
       for (const [index, one] of before.entries())
         if (one.live && !isListed(one)) this.#holders.splice(index, 0, { ...one, isGone: true });
       const kept = new Set(this.#holders.map(({ live }) => live));
-      for (const one of before) if (one.live && !kept.has(one.live)) placements.push(this.#withdraw(one.live, one));
-      placements.push(...this.#putAll(prepared, onlyRefused));
-      const isGoneNow = ({ live, isGone }: Holder) => isGone && (live === undefined || this.#missing().length === 0);
-      for (const one of this.#holders) if (one.live && isGoneNow(one)) placements.push(this.#withdraw(one.live, one));
+      for (const one of before)
+        if (one.live && !kept.has(one.live)) placements.push(this.#placing.withdraw(one.live, one));
+      placements.push(...this.#placing.putAll(prepared, onlyRefused));
+      const isGoneNow = ({ live, isGone }: Holder) =>
+        isGone && (live === undefined || missingOf(this.#holders).length === 0);
+      for (const one of this.#holders)
+        if (one.live && isGoneNow(one)) placements.push(this.#placing.withdraw(one.live, one));
       this.#holders = this.#holders.filter((one) => !isGoneNow(one));
       this.#arrange();
       accept();
@@ -512,63 +351,12 @@ class ConfiguredPlugins implements Plugins {
     return this.#takeTurn(async () => (this.#isStopped ? this.list() : this.#exchangeAll(change, accept)));
   }
 
+  list(): PluginInfo[] {
+    return infosOf(this.#holders, this.#routes);
+  }
+
   points(): string[] {
     return this.#holders.flatMap(({ live }) => live?.points ?? []);
-  }
-
-  /** Why versions at work would not load again; a start finds that too late. */
-  #lost(): ReturnType<typeof lostAtStart> {
-    return lostAtStart(this.#holders.flatMap(({ live }) => live ?? []));
-  }
-
-  #lostCritical(): Problem[] {
-    const lost = this.#lost();
-    return this.#holders.flatMap((holder) => {
-      const found = holder.live && lost.get(holder.live);
-      if (found === undefined || holder.isGone || !(holder.entry.critical || holder.isCritical)) return [];
-      const message = `the critical plugin ${holder.entry.module} would be lost: ${found.why}`;
-      return { code: HOOK_UNFIT, message, ids: [found.hookId] };
-    });
-  }
-
-  /** Modules of the list that are to be loaded and are not. */
-  #missing(): string[] {
-    return this.#holders.flatMap(({ entry, live, isGone }) => (entry.enabled && !live && !isGone ? entry.module : []));
-  }
-
-  /** In the order of the configuration; then those that it does not list any more. */
-  list(): PluginInfo[] {
-    const lost = this.#lost();
-    const listedFirst = [...this.#holders].sort((one, other) => Number(one.isGone) - Number(other.isGone));
-    return listedFirst.map((holder) => {
-      const staysFor = holder.isGone ? this.#missing() : undefined;
-      const reason = staysFor
-        ? `${holder.live?.id} stays loaded, because ${staysFor.join(", ")} cannot be loaded; a restart leaves it out`
-        : holder.reason;
-      const [unfit] = holder.live?.unfit ?? [];
-      const lostNow = unfit && `${unfit.message}. The next start cannot load this plugin: change one of both.`;
-      const reasons = [reason, lostNow ?? (holder.live && lost.get(holder.live)?.why)].filter(
-        (one) => one !== undefined,
-      );
-      return { ...this.#infoOf(holder, reasons.length === 0 ? undefined : reasons.join(" ")), staysFor };
-    });
-  }
-
-  #infoOf({ entry, live, file, loadedAt, isCritical, isGone }: Holder, reason: string | undefined): PluginInfo {
-    return {
-      module: entry.module,
-      file,
-      id: live?.id,
-      state: entry.enabled ? (live ? "loaded" : "broken") : "off",
-      reason,
-      // One that stays is at work, and nothing is lost with the list as it is.
-      critical: !isGone && (entry.critical || isCritical),
-      hooks: live?.hooks ?? [],
-      warnings: live?.warnings ?? [],
-      points: live?.points ?? [],
-      hasRoute: live !== undefined && this.#routes.has(live.id),
-      loadedAt,
-    };
   }
 }
 
