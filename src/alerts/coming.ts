@@ -2,50 +2,99 @@
 import type { Plan } from "./plan.js";
 import { quietUntil } from "./quiet-hours.js";
 import { type Around, reachOf } from "./reach.js";
+import { remindedIn } from "./steps/remind.js";
 import type { Route } from "./steps/route.js";
 import { type NumberedStep, nextStepOf, placesOf, stepsByThemselves, urgingOf } from "./urging.js";
 
-export interface Coming {
-  reminderAt: number | undefined;
-  /** The first step that has a time. `isLate`: it waits for the end of quiet hours. */
-  step: (NumberedStep & { at: number; isLate: boolean }) | undefined;
-}
+export type Coming = {
+  route: Route;
+  /** Where the alert is told because of the route; for a reminder, where that is posted. */
+  places: readonly string[];
+  at: number;
+} & (
+  | { kind: "reminder" }
+  /** `isLate`: it waits for the end of quiet hours. */
+  | ({ kind: "step"; isLate: boolean } & NumberedStep)
+  /** It comes with a reminder. */
+  | ({ kind: "counted"; reminders: number } & NumberedStep)
+  /** The route has no further step. */
+  | { kind: "end" }
+);
 
+const LAST = Number.MAX_SAFE_INTEGER;
+
+/** What comes first is the first. */
 export function comingOf(
   plan: Pick<Plan, "alert" | "destinations">,
-  route: Route,
   routes: readonly Route[],
   around: Around,
-): Coming {
-  const { alert } = plan;
+): Coming[] {
+  const reminded = remindedIn(plan, routes);
+  const coming = routes.flatMap((route) => {
+    const reminder = reminderOf(plan, route, reminded.get(route) ?? [], around);
+    return [...reminder, ...stepsOf(plan, route, { routes, reminderAt: reminder[0]?.at }, around)];
+  });
+  return coming.sort((a, b) => a.at - b.at);
+}
+
+function reminderOf({ alert }: Pick<Plan, "alert">, route: Route, places: readonly string[], around: Around): Coming[] {
   const { every, times } = route.settings.remind;
-  const { remindFrom, reminders, since = 0 } = urgingOf(alert, route);
-  const there = placesOf(plan, route, routes);
-  const quietEnd = (chats: readonly string[], at: number): number | undefined => {
-    const { destinations } = around.config;
-    const ends = chats.flatMap((chat) => quietUntil(destinations[chat]?.quiet, alert.severity, at) ?? []);
-    return chats.length > 0 && ends.length === chats.length ? Math.min(...ends) : undefined;
-  };
+  const { remindFrom, reminders } = urgingOf(alert, route);
+  if (remindFrom === undefined || reminders >= times || places.length === 0) return [];
+  const dueAt = remindFrom + every;
+  const end = quietEnd(alert, places, dueAt, around);
+  return [{ kind: "reminder", route, places, at: end === undefined ? dueAt : end + every }];
+}
 
-  let reminderAt = remindFrom !== undefined && reminders < times ? remindFrom + every : undefined;
-  const end = reminderAt && quietEnd(there, reminderAt);
-  if (end !== undefined) reminderAt = end + every;
+function stepsOf(
+  plan: Pick<Plan, "alert" | "destinations">,
+  route: Route,
+  { routes, reminderAt = LAST }: { routes: readonly Route[]; reminderAt: number | undefined },
+  around: Around,
+): Coming[] {
+  const { alert } = plan;
+  const { escalate, remind } = route.settings;
+  const { reminders, since = 0, steps } = urgingOf(alert, route);
+  const places = placesOf(plan, route, routes);
+  const left = stepsByThemselves(alert, route);
+  const coming: Coming[] = [];
+  const [first] = left;
+  const counted = first?.step.after === undefined && first?.step.reminders;
+  if (counted) {
+    const at = reminderAt + (counted - reminders - 1) * remind.every;
+    coming.push({ kind: "counted", route, places, at, ...first, reminders: counted });
+  }
+  const next = left.find(({ step }) => step.after !== undefined);
+  if (next?.step.after !== undefined) {
+    const dueAt = Math.max(alert.escalateFrom ?? alert.firedAt ?? alert.raisedAt, since) + next.step.after;
+    const { posted, elsewhere, arriving } = reachOf(next.step, places, around, dueAt);
+    const chats = [...posted, ...elsewhere, ...arriving.map(({ destination }) => destination)];
+    const until = quietEnd(alert, chats, dueAt, around);
+    coming.push({ kind: "step", route, places, at: until ?? dueAt, isLate: until !== undefined, ...next });
+  }
+  if (left.length === 0 && steps + escalate.length > 0) coming.push({ kind: "end", route, places, at: LAST });
+  return coming;
+}
 
-  const next = stepsByThemselves(alert, route).find(({ step }) => step.after !== undefined);
-  if (next?.step.after === undefined) return { reminderAt, step: undefined };
-  const dueAt = Math.max(alert.escalateFrom ?? alert.firedAt ?? alert.raisedAt, since) + next.step.after;
-  const { posted, elsewhere, arriving } = reachOf(next.step, there, around, dueAt);
-  const until = quietEnd([...posted, ...elsewhere, ...arriving.map(({ destination }) => destination)], dueAt);
-  return { reminderAt, step: { ...next, at: until ?? dueAt, isLate: until !== undefined } };
+/** The first end, when all of these chats are quiet. */
+function quietEnd(
+  { severity }: Plan["alert"],
+  chats: readonly string[],
+  at: number,
+  { config: { destinations } }: Around,
+): number | undefined {
+  const ends = chats.flatMap((chat) => quietUntil(destinations[chat]?.quiet, severity, at) ?? []);
+  return chats.length > 0 && ends.length === chats.length ? Math.min(...ends) : undefined;
 }
 
 /** Cards show what comes next: they are drawn again when the settings have another step, or it comes at another time. */
 export function showNext(plan: Plan, route: Route, routes: readonly Route[], around: Around): void {
   const urging = urgingOf(plan.alert, route);
   const { step, number } = nextStepOf(plan.alert, route) ?? {};
-  const { reminderAt, step: timed } = comingOf(plan, route, routes, around);
+  const coming = comingOf(plan, routes, around).filter((one) => one.route.name === route.name);
+  const atOf = (kind: Coming["kind"]) => coming.find((one) => one.kind === kind)?.at;
   const of = route.settings.escalate.length;
-  const next = [number, of, step?.after, step?.reminders, reminderAt, timed?.at].join();
+  const next = [number, of, step?.after, step?.reminders, atOf("reminder"), atOf("step")].join();
   if (urging.next !== undefined && urging.next !== next) plan.redraw();
   urging.next = next;
 }

@@ -385,7 +385,7 @@ describe("cards and pages name each step that waits for quiet hours", () => {
     expect(card(on)).toContain(`${reminder}escalation step 1 of 1 at ${minute(30)}.`);
     await on.reload(quietTo("12:00", ROOM));
     await on.advance(3_000);
-    const next = `reminder at ${minute(140)}, escalation step 1 of 1 at ${at(12)}, when quiet hours end.`;
+    const next = `escalation step 1 of 1 at ${at(12)}, when quiet hours end, reminder at ${minute(140)}.`;
     expect(card(on)).toContain(`Next: ${next}`);
     const fields = (await on.alerts.details(id, ROOM)).card?.fields;
     expect(fields?.find(({ name }) => name === "Next")?.value).toBe(next);

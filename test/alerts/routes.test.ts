@@ -1,6 +1,6 @@
 /** What holds for an alert that takes several routes, and what its policy says instead of them. */
 import { describe, expect, it } from "vitest";
-import { ANN, HOUR, MINUTE, OPS, ROOM, watch } from "./watch.js";
+import { ANN, HOUR, MINUTE, OPS, ROOM, START, type Watch, watch } from "./watch.js";
 
 const BOSS = "loop:bot:boss";
 /** In messages that are no cards. */
@@ -56,6 +56,46 @@ describe("an alert of two routes", () => {
     expect(on.platform.messages).toHaveLength(before);
   });
 
+  describe("shows what comes next", () => {
+    const calls = (after: string) => ({ after, mention: ["loop:7"] });
+    const shown = async (on: Watch, place = ROOM) => {
+      await on.advance(3_000);
+      return /Next: (.*)/.exec(on.posted(place)[0]?.text ?? "")?.[1];
+    };
+    const details = async (on: Watch, id: string) =>
+      (await on.alerts.details(id, ROOM)).card?.fields?.find(({ name }) => name === "Next")?.value;
+    const at = (minutes: number) => `<t:${(START + minutes * MINUTE) / 1_000}:f>`;
+    const both = (calm: object, loud: object) => ({
+      routes: {
+        calm: { match: ["queue=support"], to: [ROOM], remind: { times: 0 }, ...calm },
+        loud: { match: ["severity=high"], to: [BOSS], remind: { every: "14m", times: 1 }, ...loud },
+      },
+    });
+
+    it("of every route in the details, of its own on a card; and says of no route that it is the last while the other calls people", async () => {
+      const on = await watch(both({ escalate: [calls("5m")] }, { escalate: [{ reminders: 1 }, calls("20m")] }));
+      const { id } = await on.raise();
+      expect(await shown(on)).toBe(`escalation step 1 of 1 of calm at ${at(5)}.`);
+      const ofLoud = `reminder of loud at ${at(14)}, escalation step 1 of 2 of loud after 1 reminder, escalation step 2 of 2 of loud at ${at(20)}`;
+      expect(await shown(on, BOSS)).toBe(`${ofLoud}.`);
+      expect(await details(on, id)).toBe(`escalation step 1 of 1 of calm at ${at(5)}, ${ofLoud}.`);
+      await on.advance(6 * MINUTE);
+      expect(await shown(on)).toBe("no further escalation of calm.");
+      expect(await details(on, id)).toBe(`${ofLoud}, no further escalation of calm.`);
+      await on.advance(15 * MINUTE);
+      for (const place of [ROOM, BOSS]) expect(await shown(on, place)).toBe("no further escalation.");
+      expect(await details(on, id)).toBe("no further escalation.");
+    });
+
+    it("of all that lead to its chat, although the first of them has nothing to come", async () => {
+      const on = await watch(both({}, { to: [ROOM], escalate: [calls("20m")] }));
+      const { id } = await on.raise();
+      const next = `reminder of loud at ${at(14)}, escalation step 1 of 1 of loud at ${at(20)}.`;
+      expect(await shown(on)).toBe(next);
+      expect(await details(on, id)).toBe(next);
+    });
+  });
+
   it("is told by each when its own hold-down is over", async () => {
     const on = await watch({
       routes: {
@@ -69,7 +109,7 @@ describe("an alert of two routes", () => {
     expect(on.posted(OPS)).toEqual([]);
     await on.advance(3 * MINUTE);
     expect(on.posted(OPS)[0]?.text).toContain("Reply to Bob");
-    expect(said(on.posted(OPS), /step 1 of 1 of later/)).toHaveLength(1);
+    expect(said(on.posted(OPS), /Escalated: step 1 of 1 of later/)).toHaveLength(1);
   });
 
   it("takes the next step of both when somebody presses Escalate", async () => {
@@ -77,11 +117,11 @@ describe("an alert of two routes", () => {
     const { id } = await on.raise();
     await on.alerts.act(id, { kind: "escalate" }, ANN);
     await on.settle();
-    expect(said(on.posted(BOSS), /step 1 of 1 of boss/)).toHaveLength(1);
-    expect(said(on.posted(), /step 1 of 2 of desk/)).toHaveLength(1);
+    expect(said(on.posted(BOSS), /Escalated: step 1 of 1 of boss/)).toHaveLength(1);
+    expect(said(on.posted(), /Escalated: step 1 of 2 of desk/)).toHaveLength(1);
     await on.alerts.act(id, { kind: "escalate" }, ANN);
     await on.settle();
-    expect(said(on.posted(OPS), /step 2 of 2 of desk/)).toHaveLength(1);
+    expect(said(on.posted(OPS), /Escalated: step 2 of 2 of desk/)).toHaveLength(1);
     expect(said(on.posted(BOSS), /Escalated/)).toHaveLength(1);
   });
 });

@@ -340,8 +340,14 @@ describe("escalation", () => {
 
   it.each([
     ["has no reminders, by its severity", "warning", 3, 1, '"escalation step 2 of 2 at'],
-    ["has fewer reminders", "high", 1, 2, '"reminder at .*, escalation step 2 of 2 at'],
-    ["has so many, later", "high", 3, 1, '"reminder at .*, escalation step 1 of 2 after 1 reminder, .* step 2 of 2 at'],
+    ["has fewer reminders", "high", 1, 2, '"escalation step 2 of 2 at .*, reminder at'],
+    [
+      "has so many, later",
+      "high",
+      3,
+      1,
+      '"escalation step 2 of 2 at .*, reminder at .*, .* step 1 of 2 after 1 reminder',
+    ],
   ] as const)(
     "by reminders holds up no step that has a time: an alert that %s",
     async (_, severity, times, reminders, next) => {

@@ -11,7 +11,7 @@ import { isWorse } from "../own-alerts.js";
 import type { InForce } from "../silences.js";
 import { type Route, type Routing, routeAt } from "../steps/route.js";
 import type { QuietPage } from "../tell/waiting-pages.js";
-import { type NumberedStep, stepsByThemselves, stepTaken, urgingOf } from "../urging.js";
+import { stepTaken, urgingOf } from "../urging.js";
 import { cardButtons, urlOf } from "./buttons.js";
 import { inline, type MomentStyle, markOf, moment, withMoments, withoutPersonal } from "./words.js";
 
@@ -24,8 +24,9 @@ export interface CardFacts {
   standing?: ClockStanding | undefined;
   /** Its pages that wait for quiet hours, the earliest first. */
   waits: readonly QuietPage[];
-  /** What comes by itself, for the readers of this chat. */
-  coming: Coming;
+  routes: readonly Route[];
+  /** What comes by itself, of all of them. */
+  coming: readonly Coming[];
   /** The silence or window that keeps it quiet. */
   quiet?: InForce | undefined;
 }
@@ -59,7 +60,7 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
     [isOpen(state) && extendedOf(facts.standing, at)],
     [isOpen(state) && facts.quiet && quietOf(facts.quiet, at)],
     [notesOf(alert)],
-    [isOpen(state) && nextOf(alert, { ...facts, late, route }, at)],
+    [isOpen(state) && nextOf(alert, { ...facts, late, chat: facts.destination }, at)],
     [isOpen(state) && unreachedOf(alert, route, facts.waits, at)],
     [signal.runbook && `Runbook: ${inline(signal.runbook)}`],
     [chatLink(entity, facts.destination)],
@@ -265,10 +266,16 @@ function notesOf({ notes }: Alert): string | undefined {
   return last && `Note by ${inline(last.by)}: ${inline(last.text, 300)}${more}`;
 }
 
-/** What comes if no operator acts. */
+/** What comes if no operator acts. `chat`: only of the routes that lead to this chat. */
 export function nextOf(
   alert: Alert,
-  { late, quiet, coming, route }: Pick<CardFacts, "quiet" | "coming"> & { late: Late | undefined; route: Route },
+  {
+    late,
+    quiet,
+    routes,
+    coming,
+    chat,
+  }: Pick<CardFacts, "quiet" | "routes" | "coming"> & { late: Late | undefined; chat?: string },
   at: At,
 ): string | undefined {
   const { state, ack } = alert;
@@ -280,20 +287,29 @@ export function nextOf(
   if (state === "silenced") return quiet && `Mute ends ${at(quiet.until)}.`;
   if (state === "inhibited") return `Shown again when ${inline(alert.quietBy ?? "the other alert")} ends.`;
   if (state !== "firing") return undefined;
-  const { escalate } = route.settings;
-  const { steps } = urgingOf(alert, route);
-  const left = stepsByThemselves(alert, route);
-  const nameOf = ({ number }: NumberedStep) => `escalation step ${number} of ${escalate.length}`;
-  const { reminderAt, step: timed } = coming;
-  const [first] = left;
-  const counted = first?.step.after === undefined && first?.step.reminders;
-  const parts = [
-    reminderAt !== undefined && `reminder at ${at(reminderAt)}`,
-    counted && `${nameOf(first)} after ${counted} reminder${counted === 1 ? "" : "s"}`,
-    timed && `${nameOf(timed)} at ${at(timed.at)}${timed.isLate ? ", when quiet hours end" : ""}`,
-    steps + escalate.length > 0 && left.length === 0 && "no further escalation",
-  ].filter((part) => typeof part === "string");
-  return parts.length === 0 ? undefined : `Next: ${parts.join(", ")}.`;
+  const shown = coming.filter(({ places }) => chat === undefined || places.includes(chat));
+  const parts = new Set(shown.map((one) => comingText(one, { routes, coming }, at)));
+  return parts.size === 0 ? undefined : `Next: ${[...parts].join(", ")}.`;
+}
+
+/** Of several routes, each is named. */
+function comingText(one: Coming, { routes, coming }: Pick<CardFacts, "routes" | "coming">, at: At): string {
+  const { name, settings } = one.route;
+  const ofRoute = routes.length > 1 ? ` of ${inline(name)}` : "";
+  switch (one.kind) {
+    case "reminder":
+      return `reminder${ofRoute} at ${at(one.at)}`;
+    case "counted":
+    case "step": {
+      const step = `escalation step ${one.number} of ${settings.escalate.length}${ofRoute}`;
+      if (one.kind === "counted") return `${step} after ${one.reminders} reminder${one.reminders === 1 ? "" : "s"}`;
+      return `${step} at ${at(one.at)}${one.isLate ? ", when quiet hours end" : ""}`;
+    }
+    case "end": {
+      const isLast = coming.every(({ kind }) => kind === "reminder" || kind === "end");
+      return `no further escalation${isLast ? "" : ofRoute}`;
+    }
+  }
 }
 
 /** An escalation that was sent is not one that anybody read, and one that was taken is not one that was sent. */

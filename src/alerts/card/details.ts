@@ -101,7 +101,7 @@ export function alertDetails(
       .join("\n\n"),
     false,
   );
-  add("Next", isOpen(state) && nextOf(alert, { ...facts, late, route }, at)?.replace(/^Next: /, ""), false);
+  add("Next", isOpen(state) && nextOf(alert, { ...facts, late }, at)?.replace(/^Next: /, ""), false);
   add(
     "Not posted yet",
     [

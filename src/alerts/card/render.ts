@@ -5,7 +5,7 @@ import { comingOf } from "../coming.js";
 import { labelsOf } from "../matchers.js";
 import { Plan } from "../plan.js";
 import { isOfWoken } from "../steps/breach.js";
-import { routeAt, routesFor } from "../steps/route.js";
+import { routesFor } from "../steps/route.js";
 import type { Telling } from "../tell/telling.js";
 import { quietPages, waitingPages } from "../tell/waiting-pages.js";
 import { leftFor } from "../urging.js";
@@ -87,10 +87,11 @@ async function factsOf(
   const now = telling.clock.now();
   const knownPlaces = await telling.store.placesOf(alert.id);
   const plan = new Plan(alert, { now, knownPlaces, isNew: false });
-  const route = routeAt(alert, destination, telling);
+  const routes = routesFor(alert, telling);
   return {
     destination,
-    coming: comingOf(plan, route, routesFor(alert, telling), telling),
+    routes,
+    coming: comingOf(plan, routes, telling),
     episodes,
     history: await telling.store.history(alert.id, 200),
     standing: await standingOf(alert, telling),

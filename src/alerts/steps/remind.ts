@@ -12,17 +12,29 @@ import { quietEnd } from "./quiet-hours.js";
 import type { Route } from "./route.js";
 
 export function remind(plan: Plan, routes: readonly Route[], alerting: Pick<Alerting, "config" | "inhibitors">): void {
-  const reminded = new Set<string>();
-  for (const route of routes) {
-    const isWanted = isReminding(plan, route);
-    const places = placesOf(plan, route, routes).filter((destination) => !reminded.has(destination));
-    if (isWanted) for (const destination of places) reminded.add(destination);
-    if (isWanted && places.length > 0) remindBy(plan, route, { places, isOnly: routes.length === 1 }, alerting);
+  for (const [route, places] of remindedIn(plan, routes))
+    if (places.length > 0) remindBy(plan, route, { places, isOnly: routes.length === 1 }, alerting);
     else delete urgingOf(plan.alert, route).remindFrom;
-  }
 }
 
-function isReminding({ alert }: Plan, { settings: { remind: settings } }: Route): boolean {
+/** Where each route reminds of the alert. */
+export function remindedIn(
+  plan: Pick<Plan, "alert" | "destinations">,
+  routes: readonly Route[],
+): Map<Route, readonly string[]> {
+  const reminded = new Set<string>();
+  const found = new Map<Route, readonly string[]>();
+  for (const route of routes) {
+    const places = isReminding(plan, route)
+      ? placesOf(plan, route, routes).filter((destination) => !reminded.has(destination))
+      : [];
+    for (const destination of places) reminded.add(destination);
+    found.set(route, places);
+  }
+  return found;
+}
+
+function isReminding({ alert }: Pick<Plan, "alert">, { settings: { remind: settings } }: Route): boolean {
   // A clock that stands still waits for the other side: there is nothing to hurry.
   if (alert.signal.clock?.pausedFor !== undefined) return false;
   return alert.state === "firing" && settings.times > 0 && isAtLeast(alert.severity, settings.at_least);
