@@ -107,13 +107,26 @@ function join(forms: readonly Properties[], holdAll: boolean): Properties {
   };
 }
 
-/** Whether every value of it is an object. */
-export function isOfObjects(schema: JsonSchema, root: JsonSchema, references = 0): boolean {
+/** Whether the schema says of every value that its JSON type is one that fits. */
+export function isOfTypes(
+  schema: JsonSchema,
+  root: JsonSchema,
+  fits: (type: string) => boolean,
+  references = 0,
+): boolean {
   const { $ref, type, allOf, anyOf, oneOf } = schema;
   const target = $ref === undefined || references > MAX_REFERENCES ? undefined : resolveReference($ref, root);
-  const isSo = (form: JsonSchema) => isOfObjects(form, root, references + 1);
-  if (type === "object" || (target !== undefined && isSo(target))) return true;
+  const isSo = (form: JsonSchema) => isOfTypes(form, root, fits, references + 1);
+  const types = typeof type === "string" ? [type] : type;
+  if (types?.every(fits) || (target !== undefined && isSo(target))) return true;
   return allOf?.some(isSo) === true || (anyOf ?? oneOf)?.every(isSo) === true;
+}
+
+/** The only field of every value; undefined when a value may have others or may lack it. */
+export function onlyField(schema: JsonSchema, root: JsonSchema): string | undefined {
+  const { fields, required, isOpen } = propertiesOf(schema, root);
+  const [name, ...others] = fields.keys();
+  return name !== undefined && others.length === 0 && !isOpen && required.has(name) ? name : undefined;
 }
 
 function resolveReference(reference: string, root: JsonSchema): JsonSchema | undefined {

@@ -59,6 +59,11 @@ const typed = (keywords: string, schema: Json): Record<string, Mistake> => {
   };
 };
 
+/** The body of the event is no object, and the hook reads it as if it was the payload. */
+const unopened = (schema: Json, changes: Json, name = "payload") =>
+  eventHook(changes, { schema }, new RegExp(`${name} has one field: write ${name}.value in place of ${name}(;|$)`));
+const LIST = { type: "array", items: { type: "object", properties: { s: { type: "string" } } } };
+
 export const HOOK_MISTAKES: Record<string, Mistake> = {
   "a message for no person": chat({ to: "web:web:dm-97", text: "x" }, /there is no room "dm-97" in the web chat/),
   "a command line as one text": hook(
@@ -304,6 +309,40 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { match: { when: "payload.state == -5" } },
     { schema: { type: "object", required: ["state"], properties: { state: { type: "string" } } } },
     /payload\.state is text, so a comparison with -5 \(a number\) never holds: write "-5"/,
+  ),
+  "a condition on a list as the payload": unopened(LIST, { match: { when: 'payload.exists(p, p.s == "k")' } }),
+  "a condition on an item of the payload": unopened(LIST, { match: { when: 'payload[0].s == "k"' } }),
+  "a condition on text as the payload": unopened({ type: "string" }, { match: { when: 'payload == "red"' } }),
+  "a condition on a field of a list": eventHook(
+    { match: { when: 'payload.s != ""' } },
+    { schema: { $ref: "#/$defs/l", $defs: { l: LIST } } },
+    /payload has no field "s" \(there is value\)/,
+  ),
+  "a condition on a field of an entry of a list": eventHook(
+    { match: { when: 'payload.value[0].t != ""' } },
+    {
+      schema: {
+        type: "array",
+        items: { $ref: "#/$defs/e" },
+        $defs: { e: { ...LIST.items, additionalProperties: false } },
+      },
+    },
+    /payload\.value\[0\] has no field "t" \(did you mean "s"\?\)/,
+  ),
+  "a step that is skipped by a list as the event": unopened(
+    LIST,
+    { context: [{ shell: { command: ["true"], skip_if: "event.size() == 0" } }] },
+    "event",
+  ),
+  "a template about a list as the event": unopened(
+    LIST,
+    { run: { chat: { to: "web:web:general", text: "{% for p in event %}{{ p.s }}{% endfor %}" } } },
+    "event",
+  ),
+  "a template about a field of a list": eventHook(
+    { run: { chat: { to: "web:web:general", text: "{{ event.s }}" } } },
+    { schema: LIST },
+    /event has no "s"; there is value/,
   ),
   "a number for text": step(
     { shell: { command: ["true"], skip_if: "steps[0].stdout == 5" } },

@@ -1,5 +1,5 @@
 /** Signed events over real HTTP: who may send, what is refused, and that nothing acknowledged is lost. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -32,15 +32,38 @@ const events = {
     },
     max_bytes: 300_000,
   },
+  batch: {
+    secret_env: "DEPLOY_SECRET",
+    schema: {
+      type: "array",
+      items: { $ref: "#/$defs/entry" },
+      $defs: { entry: { type: "object", required: ["s"], properties: { s: { type: "string" } } } },
+    },
+  },
 };
 const variables = { DEPLOY_SECRET: SECRET, DEPLOY_SECRET_OLD: OLD };
 
 const folder = mkdtempSync(join(tmpdir(), "hookgate-ingest-"));
 const log = join(folder, "events.log");
+const batches = join(folder, "batches.log");
+const hooks = [
+  {
+    id: "batch",
+    trigger: { event: "batch" },
+    match: { when: 'payload.value.exists(p, p.s == "k")' },
+    run: {
+      shell: {
+        sh: `(cat; echo " $WORDS") >> ${batches}`,
+        env: { WORDS: "{% for p in event.value %}{{ p.s }}{% endfor %}" },
+      },
+    },
+  },
+  { id: "lists", trigger: { event: "build-finished" }, run: { shell: { sh: `(cat; echo) >> ${batches}` } } },
+];
 let app: RunningApp;
 beforeAll(async () => {
   process.env.EVENT_LOG = log;
-  app = await runApp({ events, plugins: [PLUGIN] }, variables);
+  app = await runApp({ events, hooks, plugins: [PLUGIN] }, variables);
 });
 afterAll(async () => {
   delete process.env.EVENT_LOG;
@@ -96,6 +119,17 @@ describe("an event from outside", () => {
     const other = await underHost("hooks.example.org", "msg_other_host");
     expect(other).toBe(202);
     await until(() => logged().length === 2, "the second event");
+  });
+
+  it("whose body is no object reaches hooks as the field value", async () => {
+    const written = () => (existsSync(batches) ? readFileSync(batches, "utf8") : "");
+    const list = JSON.stringify([{ s: "k" }, { s: "m" }]);
+    expect(await send({ name: "batch", id: "msg_batch", body: list })).toMatchObject({ status: 202 });
+    await until(() => written().endsWith("\n"), "the batch");
+    expect(written()).toBe(`{"value":${list}} km\n`);
+    expect(await send({ name: "build-finished", id: "msg_list", body: "[1,2]" })).toMatchObject({ status: 202 });
+    await until(() => written().endsWith("]}\n"), "the list without a schema");
+    expect(written()).toContain('\n{"value":[1,2]}\n');
   });
 
   it("is held against the patterns of its schema in a moment, however unlucky they are", async () => {

@@ -20,7 +20,7 @@ const eventConfig = z.strictObject({
   schema: jsonSchema
     .optional()
     .describe(
-      "A JSON schema (draft 2020-12; most of earlier drafts works) that the payload of the event must match. One with `properties` or `required` and without `type` is of an object. Its patterns are RE2 (no look-around, no back-references).",
+      "A JSON schema (draft 2020-12; most of earlier drafts works) that the body of the event must match. With `properties` or `required` at its root, the body is an object; a field is one only with `type: object`. Its patterns are RE2 (no look-around, no back-references). A body that is no object reaches hooks as `{ value: <body> }`.",
     ),
   max_bytes: z
     .number()

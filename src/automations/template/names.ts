@@ -1,7 +1,7 @@
 /** The names that a template uses, against those that there are: a wrong one is refused at load, with the nearest suggested. */
 import type { Liquid, Template } from "liquidjs";
 import { errorMessage } from "../../lib/errors.js";
-import { type JsonSchema, propertiesOf } from "../../lib/json-schema.js";
+import { type JsonSchema, onlyField, propertiesOf } from "../../lib/json-schema.js";
 import { isBlank } from "../../lib/markdown/clean.js";
 import { nearest } from "../../lib/nearest.js";
 import type { FieldType } from "../step.js";
@@ -63,6 +63,9 @@ function eventProblem(path: Path, schema: JsonSchema): string | undefined {
   const [first, ...rest] = path;
   if (isTiming(first) && !propertiesOf(schema, schema).fields.has(first))
     return valueProblem(rest, timingSchema(first), `event.${first}`);
+  const only = onlyField(schema, schema);
+  const isNamed = first === undefined || (typeof first === "string" && first !== "size");
+  if (only !== undefined && !isNamed) return `event has one field: write event.${only} in place of event`;
   return valueProblem(path, schema, "event");
 }
 

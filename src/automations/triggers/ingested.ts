@@ -4,6 +4,7 @@ import type { Cause } from "../../domain/journal.js";
 import { INGESTED_EVENT, type NewPending } from "../../domain/pending.js";
 import { HookFailedError } from "../../hooks/errors.js";
 import type { HookRegistry } from "../../hooks/registry.js";
+import { isRecord } from "../../lib/record.js";
 import { type EventPoint, type EventSpec, eventName, eventPoint } from "./event-point.js";
 import { MAX_ATTEMPTS } from "./started-dispatches.js";
 import type { TriggerDeps } from "./trigger.js";
@@ -86,7 +87,7 @@ export function createIngested({ store, pending, runs, registry, logger }: Deps)
       logger.error({ event: id, name }, `an event ${name} cannot be read in the store: no hook gets it`);
       return;
     }
-    const body = typeof payload === "object" && payload !== null ? { ...payload } : { value: payload };
+    const body = isRecord(payload) ? { ...payload } : { value: payload };
     // The same dispatch id when it is fired again: what was recorded for it is not recorded twice.
     const firing = { dispatchId: dispatchOf(event), cause: await causeOf(event) };
     const events = registry.declare(point);

@@ -3,7 +3,7 @@
  * has, or without any field. The condition is accepted by CEL, and the hook never runs or never skips.
  */
 import { type ASTNode, Environment } from "@marcbachmann/cel-js";
-import { type JsonSchema, propertiesOf } from "../../lib/json-schema.js";
+import { type JsonSchema, onlyField, propertiesOf } from "../../lib/json-schema.js";
 import { once } from "../../lib/on-first-use.js";
 import {
   fieldOf,
@@ -27,7 +27,8 @@ const COMPARISONS: ReadonlySet<string> = new Set(["==", "!=", "<", "<=", ">", ">
 export function conditionProblems(source: string, variables: Variables, example?: Values): string[] {
   const ast = parseCondition(source);
   if (ast === undefined) return [];
-  const problems: string[] = [];
+  const problems = unopened(ast, variables);
+  if (problems.length > 0) return problems;
   let namesVariable = false;
   visitScoped(ast, scopeOf(variables), (node, scope) => {
     const known = (one: ASTNode) => knownField(one, scope);
@@ -48,6 +49,23 @@ export function conditionProblems(source: string, variables: Variables, example?
   });
   if (!namesVariable) problems.push(namesNothing(ast, source, variables));
   return [...new Set(problems)];
+}
+
+/** Variables of one field that are used as a whole: the payload of an event whose body is no object. */
+function unopened(ast: ASTNode, variables: Variables): string[] {
+  const opened = new Set<unknown>();
+  const found = new Map<string, string>();
+  visitScoped(ast, scopeOf(variables), (node, scope) => {
+    const field = fieldOf(node, scope);
+    if (field === undefined) return;
+    const [holder] = node.op === "id" ? [] : (node.args as ASTNode[]);
+    if (holder?.op === "id" && field.name.startsWith(`${holder.args}.`)) opened.add(holder);
+    if (node.op !== "id" || opened.has(node) || field.schema === undefined || field.schema !== variables[field.name])
+      return;
+    const only = onlyField(field.schema, field.root);
+    if (only !== undefined) found.set(field.name, only);
+  });
+  return [...found].map(([name, only]) => `${name} has one field: write ${name}.${only} in place of ${name}`);
 }
 
 function namesNothing(ast: ASTNode, source: string, variables: Variables): string {

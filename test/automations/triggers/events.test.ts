@@ -183,12 +183,25 @@ describe("the point of an event", () => {
     expect(match('payload.brunch == "main"')).toThrow(/brunch/);
   });
 
-  it("takes any body when there is no schema, or one of no object", () => {
-    for (const schema of [undefined, { type: "array" as const }, { type: ["object" as const, "null" as const] }]) {
+  it("takes any body when there is no schema, or one that may be of no object or refers to itself", () => {
+    const nested = { type: "array" as const, items: { $ref: "#" } };
+    for (const schema of [undefined, nested, { type: ["object" as const, "null" as const] }]) {
       const point = eventPoint("a", { schema });
       expect(point.example).toEqual({});
       expect(point.payload.safeParse({ anything: [1] }).success).toBe(true);
     }
+  });
+
+  it("has one field, value, when its schema is of no object", () => {
+    const words = {
+      type: "array" as const,
+      items: { $ref: "#/$defs/word" },
+      $defs: { word: { type: "string" as const } },
+    };
+    const point = eventPoint("a", { schema: { oneOf: [words, { type: "null" }], $defs: words.$defs } });
+    expect(point.payload.safeParse({ value: ["a"] }).success).toBe(true);
+    for (const wrong of [["a"], { value: [1] }, { value: ["a"], b: 1 }, {}])
+      expect(point.payload.safeParse(wrong).success).toBe(false);
   });
 
   it("keeps the fields of its schema when no example of it can be made", () => {
