@@ -1,7 +1,10 @@
-/** Characters that a terminal obeys: a stranger's text could delete lines, write the clipboard or set the title of the one who reads it. */
+/**
+ * Characters that a terminal obeys: a stranger's text could delete lines, write the clipboard or set the title of the one who reads it, or show
+ * the rest of a line backwards.
+ */
 
-/** C0 except line breaks and tabs, DEL, and C1. */
-const CONTROL = /(?![\n\t])\p{Cc}/gu;
+/** C0 except line breaks and tabs, DEL, C1, and what changes the direction of the characters after it. */
+const CONTROL = /(?![\n\t])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 
 /** Each as JSON writes it, `\u001b`: a text stays readable, and JSON keeps its value. */
 export function withoutControls(text: string): string {
@@ -12,7 +15,7 @@ export function withoutControls(text: string): string {
 export function withoutControlValues(json: string): string {
   return json
     .replace(/\\(?:u[\da-f]{4}|[^u])/gi, (escaped) =>
-      /^\\(?:u00(?:[01][\da-f]|7f|[89][\da-f])|[bfr])/i.test(escaped) ? `\\${escaped}` : escaped,
+      /^\\(?:u(?:00(?:[01][\da-f]|7f|[89][\da-f])|202[a-e]|206[6-9])|[bfr])/i.test(escaped) ? `\\${escaped}` : escaped,
     )
     .replace(CONTROL, (character) => `\\${mark(character)}`);
 }

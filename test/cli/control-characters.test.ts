@@ -8,12 +8,12 @@ import { until } from "../support/until.js";
 import { runCli } from "./run-cli.js";
 
 const BOB = "the-token-of-bob-00000000001";
-const NASTY = "X\u001b[1A\u001b[2K\u001b]0;PWNED\u0007Y\u009b31m\u007fZ";
-const SHOWN = "X\\u001b[1A\\u001b[2K\\u001b]0;PWNED\\u0007Y\\u009b31m\\u007fZ";
+const NASTY = "X\u001b[1A\u001b[2K\u001b]0;PWNED\u0007Y\u009b31m\u007f\u202eZ\u2066";
+const SHOWN = "X\\u001b[1A\\u001b[2K\\u001b]0;PWNED\\u0007Y\\u009b31m\\u007f\\u202eZ\\u2066";
 /** As a shell in a terminal starts it. */
 const ON_TERMINAL = { NODE_OPTIONS: "--import=data:text/javascript,process.stdout.isTTY=true" };
 /** What a terminal obeys; without colours and bold when they are its own. */
-const OBEYED = /(?![\n\t])\p{Cc}/u;
+const OBEYED = /(?![\n\t])[\p{Cc}\u202a-\u202e\u2066-\u2069]/u;
 const withoutStyles = (text: string) => text.replaceAll(/\p{Cc}\[\d+m/gu, "");
 
 const PLUGIN = `
