@@ -344,6 +344,14 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { schema: LIST },
     /event has no "s"; there is value/,
   ),
+  "a word in capital letters for a text in lower case": hook(
+    { on: "message_sending", match: { when: '["Secret"].exists(w, payload.message.text.lowerAscii().contains(w))' } },
+    /match\.when: .*\.lowerAscii\(\) has no capital letters, so those of "Secret" never fit: write them in lower case$/,
+  ),
+  "an output in capital letters": step(
+    { shell: { command: ["true"], skip_if: 'step.stdout.lowerAscii() == "OK"' } },
+    /skip_if: .*step\.stdout\.lowerAscii\(\) has no capital letters, so those of "OK" never fit: write them in lower case$/,
+  ),
   "a number for text": step(
     { shell: { command: ["true"], skip_if: "steps[0].stdout == 5" } },
     /skip_if: .*steps\[0\]\.stdout is text, so a comparison with 5 \(a number\) never holds: write "5"$/,

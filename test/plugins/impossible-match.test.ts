@@ -111,6 +111,36 @@ describe("a matcher is impossible when it asks for", () => {
       'the pattern "a$b" matches nothing: $ is the end of the text, and more has to follow it',
     ],
     [
+      "a capital letter among small ones",
+      { when: 'payload.message.text.lowerAscii() in ["secret", "Passwort"]' },
+      'payload.message.text.lowerAscii() has no capital letters, so those of "Passwort" never fit: write them in lower case',
+    ],
+    [
+      "a start in capital letters",
+      { when: 'payload.toolName == "x" || payload.message.text.trim().lowerAscii().trim().startsWith("Hi")' },
+      'payload.message.text.trim().lowerAscii().trim() has no capital letters, so those of "Hi" never fit: write them in lower case',
+    ],
+    [
+      "a small letter among capital ones",
+      { when: '"Stop" == payload.message.text.upperAscii()' },
+      'payload.message.text.upperAscii() has no small letters, so those of "Stop" never fit: write them in upper case',
+    ],
+    [
+      "a pattern in capital letters",
+      { when: String.raw`payload.message.text.lowerAscii().matches(r"\b(?:Secret|Passwort)\b")` },
+      String.raw`payload.message.text.lowerAscii() has no capital letters, so those of "\b(?:Secret|Passwort)\b" never fit: write them in lower case`,
+    ],
+    [
+      "words in capital letters",
+      { when: '["secret", "Passwort"].exists(w, payload.message.text.lowerAscii().contains(w))' },
+      'payload.message.text.lowerAscii() has no capital letters, so those of "Passwort" never fit: write them in lower case',
+    ],
+    [
+      "a word that is not in the list of words",
+      { when: '["a", "b"].exists(w, w == "c" && payload.message.text.contains(w))' },
+      'w is never "c": it is one of a, b',
+    ],
+    [
       "a severity that is none",
       { severities: ["hihg"] },
       'no payload has "hihg" there, so this never matches (did you mean "high"?)',
@@ -172,6 +202,11 @@ describe("a matcher is impossible when it asks for", () => {
     { when: 'payload.message.text.matches("(?m)a$b")' },
     { when: 'payload.message.text.matches("a$b|c")' },
     { when: 'payload.message.text.matches("a$b?")' },
+    { when: String.raw`payload.message.text.lowerAscii().matches(r"\bsecret\b[A-Za-z\S\D]|(?P<Word>ä)")` },
+    { when: 'payload.message.text.lowerAscii().matches("(?i)(Secret|Passwort)")' },
+    { when: 'payload.message.text.upperAscii().matches("(?s)^SECRET$")' },
+    { when: '["secret", "Ärger"].exists(w, payload.message.text.lowerAscii().contains(w))' },
+    { when: '["Secret"].exists(w, payload.message.text.contains(w) || w.lowerAscii() == payload.message.text)' },
     { tools: ["shell", "^git", "git$"] },
     { severities: ["HIGH"] },
   ])("nothing, and is possible: %j", (match) => {

@@ -65,9 +65,18 @@ function withItem(node: ASTNode, scope: Scope): Scope {
   // A call with one argument names nothing: `text.contains(word)`.
   if (first?.op !== "id" || others.length === 0) return scope;
   const name = String(first.args);
-  const list = OVER_ITEMS.has(String(call)) ? fieldOf(holder, scope) : undefined;
-  const items = list?.schema && propertiesOf(list.schema, list.root).items;
+  const isOverItems = OVER_ITEMS.has(String(call));
+  const list = isOverItems ? fieldOf(holder, scope) : undefined;
+  const words = isOverItems ? wordsIn(holder) : undefined;
+  const items = list?.schema ? propertiesOf(list.schema, list.root).items : words;
   return { ...scope, [name]: { name, schema: items ?? {}, root: list?.root ?? {} } };
+}
+
+/** The schema of the items of `["one", "two"]`; undefined when the node is no list of texts that are written out. */
+function wordsIn(node: ASTNode): JsonSchema | undefined {
+  if (node.op !== "list" || node.args.length === 0) return undefined;
+  const words = node.args.map((one) => one.op === "value" && one.args);
+  return words.every((word) => typeof word === "string") ? { type: "string", enum: words } : undefined;
 }
 
 /** Undefined when the node is no plain reference to a field of a variable, or to what cannot be there. */

@@ -14,6 +14,7 @@ import {
   scopeOf,
   visitScoped,
 } from "./condition-field.js";
+import { caseProblems } from "./impossible-case.js";
 import { patternProblem } from "./impossible-pattern.js";
 import { rangeProblems } from "./impossible-range.js";
 import { calendarField, type TypedField, timeProblems, type Values } from "./impossible-time.js";
@@ -38,6 +39,7 @@ export function conditionProblems(source: string, variables: Variables, example?
     if (COMPARISONS.has(node.op)) problems.push(...comparisonProblems(node, scope));
     if (COMPARISONS.has(node.op) || node.op === "&&")
       problems.push(...rangeProblems(node, source, (one) => known(one) ?? calendarField(one, source)));
+    problems.push(...caseProblems(node, source, (one) => textsOf(one, scope)));
     problems.push(...timeProblems(node, source, (one) => typedField(known(one)), example));
     if (node === ast) problems.push(...truthProblems(node, known));
     const ofItems = itemCondition(node, scope);
@@ -180,6 +182,13 @@ function comparisonProblems(node: ASTNode, scope: Scope): string[] {
     if (node.op === "in" && one === right) return [];
     return values.flatMap((value) => valueProblem(field, value) ?? []);
   });
+}
+
+/** Texts that are written out, also those of a list that gives its items a name. */
+function textsOf(node: ASTNode, scope: Scope): string[] {
+  const item = node.op === "id" ? knownField(node, scope) : undefined;
+  if (item !== undefined) return valuesOf(item.schema) ?? [];
+  return literalsOf(node, true).filter((one) => typeof one === "string");
 }
 
 type Literal = string | number | bigint | boolean;

@@ -4,8 +4,7 @@
 export function patternProblem(pattern: string): string | undefined {
   // With (?m) a text has many beginnings and ends; another alternative may match.
   if (/\(\?[a-z]*m|\|/.test(pattern)) return undefined;
-  // One letter for each escape and for each class, so that what stands in them is read as it is meant.
-  const plain = pattern.replace(/\\(?:x\{[^}]*\}|[pP]\{[^}]*\}|.)/g, escapeOf).replace(/\[\^?\]?[^\]]*\]/g, "C");
+  const plain = plainPattern(pattern);
   if (/\$[A-Za-z0-9 _-](?![?*]|\{0)/.test(plain))
     return `the pattern "${pattern}" matches nothing: $ is the end of the text, and more has to follow it`;
   if (/[A-Za-z0-9 _-]\^/.test(plain))
@@ -13,7 +12,17 @@ export function patternProblem(pattern: string): string | undefined {
   return undefined;
 }
 
-/** `\b`, `\A` and `\z` take no letter; a quoted `\$` is one. */
+/** One digit for each escape and for each class, so that what stands in them is read as it is meant. */
+function plainPattern(pattern: string): string {
+  return pattern.replace(/\\(?:x\{[^}]*\}|[pP]\{[^}]*\}|.)/g, escapeOf).replace(/\[\^?\]?[^\]]*\]/g, "0");
+}
+
+/** Without what stands for no letter of the text; empty when its case does not count. */
+export function lettersOf(pattern: string): string {
+  return /\(\?[a-zA-Z]*i/.test(pattern) ? "" : plainPattern(pattern).replace(/\(\?(?:P?<[^>]*>|[a-zA-Z-]*)/g, "");
+}
+
+/** `\b`, `\A` and `\z` take no character; a quoted `\$` is one. */
 function escapeOf(text: string): string {
-  return /^\\[bBAzZQE]/.test(text) ? "" : "C";
+  return /^\\[bBAzZQE]/.test(text) ? "" : "0";
 }

@@ -1,0 +1,44 @@
+/** Capital letters that a condition looks for in what `lowerAscii()` gives, and small ones in what `upperAscii()` gives. */
+import type { ASTNode } from "@marcbachmann/cel-js";
+import { lettersOf } from "./impossible-pattern.js";
+
+interface Case {
+  readonly lacking: RegExp;
+  readonly lacks: string;
+  readonly remedy: string;
+}
+
+const LOWER: Case = { lacking: /[A-Z]/, lacks: "capital letters", remedy: "lower case" };
+const UPPER: Case = { lacking: /[a-z]/, lacks: "small letters", remedy: "upper case" };
+const SEARCHES: ReadonlySet<string> = new Set(["contains", "startsWith", "endsWith", "matches"]);
+
+/** One sentence for each text. `textsOf`: the texts that a node can be, or that are the items of a list. */
+export function caseProblems(node: ASTNode, source: string, textsOf: (node: ASTNode) => readonly string[]): string[] {
+  const isPattern = node.op === "rcall" && node.args[0] === "matches";
+  return comparisonsOf(node).flatMap(([one, other]) => {
+    const made = caseOf(one);
+    if (made === undefined) return [];
+    const name = source.slice(one.range.start, one.range.end);
+    return textsOf(other)
+      .filter((text) => made.lacking.test(isPattern ? lettersOf(text) : text))
+      .map((text) => `${name} has no ${made.lacks}, so those of "${text}" never fit: write them in ${made.remedy}`);
+  });
+}
+
+function comparisonsOf(node: ASTNode): (readonly [ASTNode, ASTNode])[] {
+  if (node.op === "==" || node.op === "!=" || node.op === "in") {
+    const [left, right] = node.args;
+    const there = [left, right] as const;
+    return node.op === "in" ? [there] : [there, [right, left]];
+  }
+  if (node.op !== "rcall" || !SEARCHES.has(node.args[0])) return [];
+  const [, holder, [argument]] = node.args;
+  return argument === undefined ? [] : [[holder, argument]];
+}
+
+function caseOf(node: ASTNode): Case | undefined {
+  if (node.op !== "rcall") return undefined;
+  const [call, holder] = node.args;
+  if (call === "trim") return caseOf(holder);
+  return call === "lowerAscii" ? LOWER : call === "upperAscii" ? UPPER : undefined;
+}
