@@ -2,7 +2,7 @@
 import type { Plan } from "./plan.js";
 import { quietUntil } from "./quiet-hours.js";
 import { type Around, reachOf } from "./reach.js";
-import { remindedIn } from "./steps/remind.js";
+import { remindedIn, reminderTime } from "./steps/remind.js";
 import type { Route } from "./steps/route.js";
 import { type NumberedStep, nextStepOf, placesOf, stepsByThemselves, urgingOf } from "./urging.js";
 
@@ -21,14 +21,12 @@ export type Coming = {
   | { kind: "end" }
 );
 
+type Shown = Pick<Plan, "alert" | "destinations" | "knownPlaces">;
+
 const LAST = Number.MAX_SAFE_INTEGER;
 
 /** What comes first is the first. */
-export function comingOf(
-  plan: Pick<Plan, "alert" | "destinations">,
-  routes: readonly Route[],
-  around: Around,
-): Coming[] {
+export function comingOf(plan: Shown, routes: readonly Route[], around: Around): Coming[] {
   const reminded = remindedIn(plan, routes);
   const coming = routes.flatMap((route) => {
     const reminder = reminderOf(plan, route, reminded.get(route) ?? [], around);
@@ -37,17 +35,20 @@ export function comingOf(
   return coming.sort((a, b) => a.at - b.at);
 }
 
-function reminderOf({ alert }: Pick<Plan, "alert">, route: Route, places: readonly string[], around: Around): Coming[] {
+function reminderOf(plan: Shown, route: Route, places: readonly string[], around: Around): Coming[] {
   const { every, times } = route.settings.remind;
+  const { alert } = plan;
   const { remindFrom, reminders } = urgingOf(alert, route);
   if (remindFrom === undefined || reminders >= times || places.length === 0) return [];
   const dueAt = remindFrom + every;
   const end = quietEnd(alert, places, dueAt, around);
-  return [{ kind: "reminder", route, places, at: end === undefined ? dueAt : end + every }];
+  const at = end === undefined ? dueAt : end + every;
+  const loud = places.filter((chat) => quietEnd(alert, [chat], at, around) === undefined);
+  return [{ kind: "reminder", route, places, at: reminderTime(plan, loud, at, every).postAt }];
 }
 
 function stepsOf(
-  plan: Pick<Plan, "alert" | "destinations">,
+  plan: Shown,
   route: Route,
   { routes, reminderAt = LAST }: { routes: readonly Route[]; reminderAt: number | undefined },
   around: Around,

@@ -103,7 +103,9 @@ const route = z.strictObject({
   ),
   remind: z
     .strictObject({
-      every: duration("1h").describe("The time between two reminders."),
+      every: duration("1h").describe(
+        "The time between two reminders. Alerts that share a card are reminded of together: the first reminder of each comes up to 10 minutes later, or up to half of this time if that is less.",
+      ),
       times: z.int().min(0).max(100).default(3).describe("How many reminders are sent at most; 0 for none."),
       at_least: severity.default("high").describe("The lowest severity for which reminders are sent."),
     })

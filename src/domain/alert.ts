@@ -198,6 +198,8 @@ export interface Place {
 export interface KnownPlace extends Place {
   isWaiting: boolean;
   cardId?: string;
+  /** That card shows other alerts, too. */
+  isShared: boolean;
   /** Where the alert went when it left this chat. */
   movedTo?: readonly string[];
 }
@@ -229,7 +231,6 @@ export interface AlertCard {
   /** It could not be told here, and was told elsewhere. */
   failedAt?: number;
   isClosed: boolean;
-  remindedAt?: number;
   /** When it is drawn again by itself. */
   redrawAt?: number;
 }

@@ -73,7 +73,7 @@ describe.each([
     const before = reminders();
     expect(before).toBeGreaterThan(0);
     await right(on);
-    await on.advance(31 * MINUTE);
+    await on.advance(41 * MINUTE);
     expect(reminders()).toBeGreaterThan(before);
   });
 

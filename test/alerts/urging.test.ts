@@ -768,6 +768,103 @@ describe("many at once", () => {
     expect(on.posted()).toHaveLength(2);
   });
 
+  describe("that share a card", () => {
+    const every = (time: string, more: object = {}) => route({ alone: 0, remind: { every: time, times: 3 }, ...more });
+    const raise = (on: Watch, name: string) => on.raise({ fingerprint: name, title: `Reply to ${name}` });
+    /** What is new in a chat: whom each message names, with the reminders. */
+    const reminders = (on: Watch, place = ROOM) =>
+      on.posted(place).flatMap(({ text }) => {
+        const parts = text.match(/Reply to \w|reminder \d/g) ?? [];
+        return text.includes("(reminder ") ? parts.join().replaceAll(/Reply to |reminder /g, "") : [];
+      });
+    const next = async (on: Watch, id: string) => {
+      const { card } = await on.alerts.details(id, ROOM);
+      const seconds = /reminder at <t:(\d+)/.exec(card?.fields?.find(({ name }) => name === "Next")?.value ?? "")?.[1];
+      return Number(seconds) * 1_000 - START;
+    };
+    const to = async (on: Watch, at: number) => on.advance(START + at - on.clock.now());
+
+    it("are all reminded of as often as their route says, at the times that Next shows, in few messages", async () => {
+      const on = await watch(every("1h"));
+      const a = await raise(on, "a");
+      await on.advance(3 * MINUTE);
+      const b = await raise(on, "b");
+      await on.advance(MINUTE);
+      const c = await raise(on, "c");
+      for (const hour of [1, 2, 3]) {
+        const [first, second] = [HOUR * hour + 30_000, HOUR * hour + 10 * MINUTE + 30_000];
+        expect([await next(on, a.id), await next(on, b.id), await next(on, c.id)]).toEqual([first, second, second]);
+        const before = reminders(on).length;
+        const since = () => reminders(on).slice(before);
+        await to(on, first - 1_000);
+        expect(since()).toEqual([]);
+        await to(on, first);
+        expect(since()).toEqual([`a,${hour}`]);
+        await to(on, second - 1_000);
+        expect(since()).toEqual([`a,${hour}`]);
+        await to(on, second);
+        expect(since()).toEqual([`a,${hour}`, expect.stringMatching(`^(b,${hour},c|c,${hour},b),${hour}$`)]);
+      }
+      await on.advance(2 * HOUR);
+      expect(reminders(on)).toHaveLength(6);
+      for (const { id } of [a, b, c]) {
+        const history = await on.alerts.history(id);
+        expect(history.flatMap(({ event, reason }) => (event === "remind" ? reason : []))).toEqual([
+          "1 of 3",
+          "2 of 3",
+          "3 of 3",
+        ]);
+      }
+    });
+
+    it("and were due while nothing ran, are one message after the start", async () => {
+      const on = await watch(every("5m"));
+      for (const name of ["a", "b", "c", "d"]) await raise(on, name);
+      await on.advance(6_000);
+      await on.crash(HOUR);
+      await on.advance(15_000);
+      expect(reminders(on)).toHaveLength(1);
+      expect(reminders(on)[0]?.split(",").sort()).toEqual(["1", "a", "b", "c", "d"]);
+    });
+
+    it("wait in their chat only, and not for an operator who has the alert", async () => {
+      const on = await watch({
+        routes: { default: { to: [ROOM, OPS], remind: { every: "1h", times: 3 } } },
+        destinations: { [OPS]: { quiet: { from: "09:00", to: "10:02", timezone: "UTC" } } },
+      });
+      await raise(on, "a");
+      await on.advance(MINUTE);
+      const { id } = await raise(on, "b");
+      await on.advance(2 * MINUTE);
+      await to(on, HOUR + 2 * MINUTE);
+      expect([reminders(on), reminders(on, OPS)]).toEqual([["a,1", "b,1"], ["a,1"]]);
+      await on.advance(10 * MINUTE);
+      expect(reminders(on, OPS)).toEqual(["a,1", "b,1"]);
+      await to(on, 2 * HOUR + 2 * MINUTE);
+      await on.alerts.act(id, { kind: "ack" }, ANN);
+      await on.advance(20 * MINUTE);
+      // The first one about b shows who has it.
+      expect(reminders(on, OPS)).toEqual(["a,1", "a,2"]);
+    });
+
+    it("though only one alert is on the card, are reminded of in time: after quiet hours, too", async () => {
+      const on = await watch({
+        ...every("5m"),
+        destinations: { [ROOM]: { quiet: { from: "09:00", to: "10:30", timezone: "UTC" } } },
+      });
+      const { id } = await raise(on, "a");
+      await to(on, 31 * MINUTE);
+      for (const count of [1, 2, 3]) {
+        const due = (30 + 5 * count) * MINUTE;
+        expect(await next(on, id)).toBe(due);
+        await to(on, due - 1_000);
+        expect(reminders(on)).toHaveLength(count - 1);
+        await to(on, due + 1_000);
+        expect(reminders(on)[count - 1]).toBe(`a,${count}`);
+      }
+    });
+  });
+
   it("of many groups share one card when more would be said than a chat may get in a minute", async () => {
     const on = await watch({ ...route({}), destinations: { [ROOM]: { per_minute: 4 } } });
     for (let n = 0; n < 10; n++)

@@ -624,7 +624,7 @@ describe("a damaged database", () => {
 
   it("whose columns have other names is refused with its name and what to do", async () => {
     const gateway = await usedInstallation();
-    overwrite(gateway.database, readFileSync(gateway.database).indexOf("reminded_at"), Buffer.from("x"));
+    overwrite(gateway.database, readFileSync(gateway.database).indexOf("unsettled_since"), Buffer.from("x"));
     const { code, err } = await gateway.failedStart();
     expect(code).toBe(1);
     expect(err).toContain(`the database ${gateway.database} does not have the tables and columns`);

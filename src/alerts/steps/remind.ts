@@ -57,8 +57,9 @@ function remindBy(
   if (loud.length > 0) urging.remindFrom = Math.min(urging.remindFrom ?? now, now);
   urging.remindFrom ??= now;
   const dueAt = urging.remindFrom + settings.every;
-  if (now < dueAt) {
-    plan.lookAgainAt(dueAt);
+  const { decideAt, postAt } = reminderTime(plan, loud, dueAt, settings.every);
+  if (now < decideAt) {
+    plan.lookAgainAt(decideAt);
     return;
   }
   if (loud.length === 0) {
@@ -80,13 +81,37 @@ function remindBy(
       key,
       sentences: [text],
       mentions: [],
-      dueAt: now,
+      dueAt: Math.max(reminderTime(plan, [destination], dueAt, settings.every).postAt, now),
     });
   }
   plan.record("remind", CLOCK, isOnly ? count : `${route.name}: ${count}`);
   // From now, not from when it was due: after a long stop there is one, not one for each that was missed.
-  urging.remindFrom = now;
-  if (urging.reminders < settings.times) plan.lookAgainAt(now + settings.every);
+  urging.remindFrom = now < postAt ? decideAt : now;
+  if (urging.reminders < settings.times) plan.lookAgainAt(urging.remindFrom + settings.every);
+}
+
+export const SHARED_EVERY_MS = 10 * 60_000;
+const GATHER_MS = 5_000;
+
+/**
+ * When a reminder that falls due at this time is decided, and when these chats get it. Where its alert shares a card with others, all of
+ * them have the same times, one step after the other, so that those that began one after the other are one message; `every` is a number of
+ * whole steps. A time is a little after a multiple of the step, because many alerts begin at a full hour, and its reminders are decided
+ * before, so that the message has all of them.
+ */
+export function reminderTime(
+  { knownPlaces }: Pick<Plan, "knownPlaces">,
+  chats: readonly string[],
+  dueAt: number,
+  every: number,
+): { decideAt: number; postAt: number } {
+  const isShared = (chat: string) => knownPlaces.some((one) => one.destination === chat && one.isShared);
+  if (chats.length === 0 || !chats.every(isShared)) return { decideAt: dueAt, postAt: dueAt };
+  const stepMs = Math.max(1, Math.ceil(every / Math.max(2, Math.ceil(every / SHARED_EVERY_MS))));
+  const gatherMs = Math.min(GATHER_MS, Math.floor(stepMs / 40));
+  const afterMs = Math.floor(stepMs / 20) - gatherMs;
+  const decideAt = Math.ceil((dueAt - afterMs) / stepMs) * stepMs + afterMs;
+  return { decideAt, postAt: decideAt + gatherMs };
 }
 
 function unacknowledged({ firedAt, raisedAt, lapsedAt = 0 }: Alert, now: number): string {

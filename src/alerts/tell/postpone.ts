@@ -1,6 +1,7 @@
 /** Quiet hours that were changed while something waited for their end: it waits for the end that they have now. */
 import type { Notice } from "../../domain/alert.js";
 import { quietUntil } from "../quiet-hours.js";
+import { isRepeated, SHARED_EVERY_MS } from "../steps/remind.js";
 import type { Telling } from "./telling.js";
 
 /** What is told in the summary: all of it at one end, for which the summary is named. */
@@ -17,14 +18,16 @@ export async function postponePlaces(destination: string, limit: number, telling
 export async function postponeNotices(waiting: readonly Notice[], telling: Telling): Promise<boolean> {
   const { store, config, clock, wakePlace } = telling;
   let isChanged = false;
-  for (const { id, alertId, destination, dueAt, waitedSince, copy, sentAt, deliveryId } of waiting) {
+  for (const notice of waiting) {
+    const { id, alertId, destination, dueAt, waitedSince, copy, sentAt, deliveryId } = notice;
     const now = clock.now();
     const isHeld = waitedSince !== undefined && copy === undefined && sentAt === undefined;
     if (deliveryId !== undefined || !(dueAt > now || isHeld)) continue;
     const quiet = config.destinations[destination]?.quiet;
     const alert = quiet && (await store.get(alertId));
     const end = alert && quietUntil(quiet, alert.severity, now);
-    const until = end ?? Math.min(dueAt, now);
+    // A reminder of a card that alerts share waits for its time.
+    const until = end ?? Math.min(dueAt, isRepeated(notice) ? now + SHARED_EVERY_MS : now);
     if (until === dueAt) continue;
     await store.postponeNotices([id], until);
     // Cards show until when it waits.

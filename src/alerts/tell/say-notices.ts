@@ -16,7 +16,7 @@ import { defaultDestination } from "../config.js";
 import { isInPage, isOfWoken, wokenText } from "../steps/breach.js";
 import { isInstead, isPageKey, lostKey, stepIn, stepNumber } from "../steps/escalate.js";
 import { lostPrivately } from "../steps/fallback.js";
-import { isRepeated, newestReminders, remindedAt } from "../steps/remind.js";
+import { newestReminders, remindedAt } from "../steps/remind.js";
 import { routeAt } from "../steps/route.js";
 import { isCalledOff } from "../urging.js";
 import { callPresent } from "./call-present.js";
@@ -47,8 +47,6 @@ import { isAboutDelivery, nowhere, saidAgain } from "./undelivered.js";
 import { waitsBeside } from "./waiting-pages.js";
 
 const PAGE = 500;
-/** Reminders of a card of many come at most so often, although its alerts began one after the other. */
-const REMIND_LIST_EVERY_MS = 10 * 60_000;
 /** More messages than these at once are one. */
 const APART = 3;
 /** A page of a paused chat says that it is late by more than this. */
@@ -101,7 +99,7 @@ export async function sayNotices(destination: string, telling: Telling): Promise
     }
     if (await callPresent(fresh, telling)) continue;
     const sayings = await sayingsOf(fresh, destination, telling);
-    const timely = sayings.filter((one) => isTimely(one, now) && !isInPage(one.notice, fresh));
+    const timely = sayings.filter((one) => isTimely(one) && !isInPage(one.notice, fresh));
     await drop(
       fresh.filter(({ id }) => !timely.some(({ notice }) => notice.id === id)),
       telling,
@@ -124,7 +122,8 @@ export async function sayNotices(destination: string, telling: Telling): Promise
       // An alert that needs an operator again wakes the chats that show it, and no webhook.
       if (holds && isWebhook(destination)) again = earliest(again, now + RETRY_WEBHOOK_MS);
       const pause = held.length > 0 ? telling.pauseOf(destination) : undefined;
-      const next = earliest(again, waiting.find(({ dueAt }) => dueAt > now)?.dueAt);
+      const later = waiting.flatMap(({ dueAt }) => (dueAt > now ? dueAt : []));
+      const next = later.reduce<number | undefined>(earliest, again);
       return pause ? Math.min(next ?? pause.until, checkPauseAt(pause, now)) : next;
     }
   }
@@ -191,7 +190,7 @@ async function sayingsOf(notices: readonly Notice[], destination: string, tellin
 
 /** Its alerts ended before a webhook took it, or before it was enqueued. */
 async function isEndedUnsaid(sayings: readonly Saying[], destination: string, telling: Telling): Promise<boolean> {
-  if (sayings.some((one) => isTimely(one, telling.clock.now()))) return false;
+  if (sayings.some(isTimely)) return false;
   return isUnsaid(sayings, destination, telling);
 }
 
@@ -204,17 +203,11 @@ async function isHeldUnsaid(sayings: readonly Saying[], destination: string, tel
   return isUnsaid(sayings, destination, telling);
 }
 
-/** False when its alert ended meanwhile; of a reminder also when an operator has the alert, or when it repeats what its card was reminded of just now. */
-function isTimely({ notice, alert, card }: Saying, now: number): boolean {
+/** False when its alert ended meanwhile; of a reminder also when an operator has the alert. */
+function isTimely({ notice, alert }: Saying): boolean {
   if (notice.kind !== "reminder") return isOpen(alert.state);
   if (isOfWoken(notice, alert)) return true;
-  if (alert.state !== "firing" || alert.signal.clock?.pausedFor !== undefined) return false;
-  return (
-    !isRepeated(notice) ||
-    card === undefined ||
-    card.kind === "alert" ||
-    now >= (card.remindedAt ?? 0) + REMIND_LIST_EVERY_MS
-  );
+  return alert.state === "firing" && alert.signal.clock?.pausedFor === undefined;
 }
 
 /** One for each card and kind; when there are many, one for each kind and whom it calls. What routes say of one alert at once is one. */
@@ -370,11 +363,6 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
     }
   }
   await store.noticesSent(ids, clock.now());
-  const { card } = first;
-  if (card && sayings.some(({ notice }) => isRepeated(notice))) {
-    const current = await store.card(card.id);
-    if (current) await store.saveCard({ ...current, remindedAt: clock.now() });
-  }
   return undefined;
 }
 

@@ -52,7 +52,12 @@ export function createCards({ database, read, write }: Connection): Cards {
      (id, destination, kind, key, group_key, delivery_id, is_posted, wanted, shown, shown_at, created_at, is_closed)
      VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, ?, ?, 0) ON CONFLICT DO NOTHING`,
   );
-  const places = database.prepare<[string], PlaceRecord>("SELECT * FROM alert_places WHERE alert_id = ?");
+  const places = database.prepare<[string], PlaceRecord>(
+    `SELECT *, EXISTS (
+       SELECT 1 FROM alert_places AS other JOIN alert_cards ON id = other.card_id
+       WHERE other.card_id = place.card_id AND other.alert_id <> place.alert_id AND alert_cards.kind <> 'alert'
+     ) AS is_shared FROM alert_places AS place WHERE alert_id = ?`,
+  );
   const moved = database.prepare<[string, number], AlertRecord & { moved_to: string }>(
     `SELECT data, moved_to FROM alert_places JOIN alerts ON alerts.id = alert_id
      WHERE left_card = ? ORDER BY episode DESC, raised_at DESC LIMIT ?`,
@@ -72,23 +77,10 @@ export function createCards({ database, read, write }: Connection): Cards {
     "SELECT * FROM alert_cards WHERE destination = ? AND unsettled IS NOT NULL",
   );
   const save = database.prepare<
-    [
-      string,
-      number,
-      number,
-      number,
-      string | null,
-      number | null,
-      number | null,
-      number,
-      number,
-      number | null,
-      number | null,
-      string,
-    ]
+    [string, number, number, number, string | null, number | null, number | null, number, number, number | null, string]
   >(
     `UPDATE alert_cards SET delivery_id = ?, is_posted = ?, shown = ?, shown_at = ?, unsettled = ?, unsettled_since = ?,
-     failed_at = ?, is_closed = iif(wanted > ?, 0, ?), reminded_at = ?, redraw_at = ? WHERE id = ?`,
+     failed_at = ?, is_closed = iif(wanted > ?, 0, ?), redraw_at = ? WHERE id = ?`,
   );
   const redrawDue = database.prepare<[string, number]>(
     `UPDATE alert_cards SET wanted = wanted + 1, redraw_at = NULL
@@ -101,10 +93,10 @@ export function createCards({ database, read, write }: Connection): Cards {
   const takeBack = [
     // The time of the next drawing was computed from the time of the last one. A card that is made in this pass is newer than these.
     `UPDATE alert_cards SET shown_at = min(shown_at, :now), created_at = min(created_at, :now - 1),
-     unsettled_since = min(unsettled_since, :now), reminded_at = min(reminded_at, :now),
+     unsettled_since = min(unsettled_since, :now),
      redraw_at = iif(shown_at > :now, min(redraw_at, :now), redraw_at)
      WHERE destination = :destination
-     AND (shown_at > :now OR created_at > :now OR unsettled_since > :now OR reminded_at > :now)`,
+     AND (shown_at > :now OR created_at > :now OR unsettled_since > :now)`,
     // Others wait for a time of day.
     `UPDATE alert_places SET due_at = :now
      WHERE destination = :destination AND is_waiting AND kind = 'now' AND due_at > :now`,
@@ -150,7 +142,6 @@ export function createCards({ database, read, write }: Connection): Cards {
             card.failedAt ?? null,
             card.shown,
             card.isClosed ? 1 : 0,
-            card.remindedAt ?? null,
             card.redrawAt ?? null,
             card.id,
           ),

@@ -50,6 +50,7 @@ export interface PlaceRecord {
   due_at: number;
   is_waiting: number;
   card_id: string | null;
+  is_shared?: number;
   moved_to: string | null;
 }
 
@@ -62,6 +63,7 @@ export function placeOf(row: PlaceRecord): KnownPlace {
     dueAt: row.due_at,
     isWaiting: row.is_waiting === 1,
     cardId: row.card_id ?? undefined,
+    isShared: row.is_shared === 1,
     movedTo: row.moved_to === null ? undefined : (JSON.parse(row.moved_to) as string[]),
   };
 }
@@ -82,7 +84,6 @@ export interface CardRecord {
   unsettled_since: number | null;
   failed_at: number | null;
   is_closed: number;
-  reminded_at: number | null;
   redraw_at: number | null;
 }
 
@@ -103,7 +104,6 @@ export function cardOf(row: CardRecord): AlertCard {
     unsettledSince: row.unsettled_since ?? undefined,
     failedAt: row.failed_at ?? undefined,
     isClosed: row.is_closed === 1,
-    remindedAt: row.reminded_at ?? undefined,
     redrawAt: row.redraw_at ?? undefined,
   };
 }
