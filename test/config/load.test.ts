@@ -143,6 +143,15 @@ describe("loadConfig", () => {
       'nothing checks the keyword "contentEncoding": remove it, or write "x-contentEncoding"',
     ],
     [{ properties: { a: { format: "date-tim" } } }, 'format: nothing checks "date-tim" (did you mean "date-time"?)'],
+    [
+      { properties: { a: { type: "string", format: "int64" } } },
+      'format: "int64" checks numbers only: write type: integer or type: number beside it, or check text with a pattern',
+    ],
+    [{ properties: { a: { format: "double" } } }, 'format: "double" checks numbers only: write type: integer'],
+    [
+      { properties: { a: { type: "integer", format: "date-time" } } },
+      'format: "date-time" checks text only: write type: string beside it',
+    ],
     [{ properties: { a: { minLength: "2" } } }, 'properties.a.minLength: expected a whole number, got "2"'],
     [
       { properties: { a: { minimum: 2, exclusiveMinimum: true } } },

@@ -10,6 +10,7 @@ import { RE2JS } from "re2js";
 import { z } from "zod";
 import { errorMessage } from "../../lib/errors.js";
 import { nearest } from "../../lib/nearest.js";
+import { once } from "../../lib/on-first-use.js";
 import { isRecord } from "../../lib/record.js";
 import { suggestion } from "../../lib/schema-issues.js";
 import { valueProblems } from "../../lib/value-problem.js";
@@ -80,12 +81,12 @@ function compile(draft: Draft, schema: JsonObject): ValidateFunction {
     strictTypes: false,
     strictTuples: false,
     allowMatchingProperties: true,
-    formats: FORMATS,
     code: { regExp: Object.assign((pattern: string) => patternOf(pattern), { code: "patternOf" }) },
     logger: { log: () => {}, error: () => {}, warn: (why: string) => ignored.add(why.replace("strict mode: ", "")) },
   });
   for (const keyword of UNUSED) ajv.removeKeyword(keyword);
   ajv.addKeyword({ keyword: "multipleOf", type: "number", schemaType: "number", validate: isMultiple });
+  ajv.addKeyword({ keyword: "format", type: ["string", "number"], schemaType: "string", compile: formatCheck });
   ajv.addKeyword({
     keyword: "uniqueItems",
     type: "array",
@@ -105,10 +106,11 @@ function compile(draft: Draft, schema: JsonObject): ValidateFunction {
 }
 
 /**
- * Ajv has the first two, too: it compares each item with all others, and rounds 0.3 / 0.1 to no whole number. Of the others, some check
- * nothing, `$async` would check later, and JSON Schema has no `nullable`.
+ * Ajv has the first three, too: it accepts a format of numbers beside `type: string`, compares each item with all others, and rounds
+ * 0.3 / 0.1 to no whole number. Of the others, some check nothing, `$async` would check later, and JSON Schema has no `nullable`.
  */
 const UNUSED = [
+  "format",
   "uniqueItems",
   "multipleOf",
   "contentEncoding",
@@ -117,6 +119,24 @@ const UNUSED = [
   "nullable",
   "$async",
 ];
+
+const formats = once(() => new Ajv2020({ formats: FORMATS }));
+
+/** A format checks text or numbers, and takes all else: beside another type it would check nothing. */
+function formatCheck(name: string, { type }: JsonObject): (value: unknown) => boolean {
+  const check = formats().getSchema(name) ?? formats().compile({ $id: name, format: name });
+  const isOfNumbers = (FORMATS[name] as { type?: string }).type === "number";
+  const types = type === undefined ? [] : [type].flat();
+  const isSeen = isOfNumbers
+    ? types.length > 0 && types.every((one) => one === "number" || one === "integer" || one === "null")
+    : types.length === 0 || types.includes("string");
+  if (isSeen) return (value) => check(value) === true;
+  throw new Error(
+    isOfNumbers
+      ? `format: "${name}" checks numbers only: write type: integer or type: number beside it, or check text with a pattern`
+      : `format: "${name}" checks text only: write type: string beside it`,
+  );
+}
 
 function isUnique(list: readonly unknown[]): boolean {
   return new Set(list.map((item) => JSON.stringify(item, inOrder))).size === list.length;
