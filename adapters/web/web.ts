@@ -38,8 +38,11 @@ export interface WebAdapter extends Adapter {
   readonly port: WebPort;
 }
 
-/** The limit for texts and what is shown with them, in one answer: all that is read at once is in memory until its reader took it. */
-const MAX_PAGE_BYTES = 1_000_000;
+/**
+ * The limit for texts and what is shown with them, in one answer: all that is read at once is in memory until its reader took it, and everyone
+ * else waits while it is read and written. 60 messages of a common length have less.
+ */
+const MAX_PAGE_BYTES = 250_000;
 
 export function createWebAdapter({
   chat,

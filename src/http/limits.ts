@@ -3,9 +3,11 @@
  * here anyway.
  */
 import type { ServerResponse } from "node:http";
+import { setImmediate } from "node:timers/promises";
 import type { FastifyRequest } from "fastify";
 import type { Gateway } from "../gateway/gateway.js";
 import { HookgateError } from "../lib/errors.js";
+import { inTurn } from "../lib/in-turn.js";
 import type { Logger } from "../lib/logger.js";
 import type { PerMinute } from "../lib/per-minute.js";
 import type { HttpConfig } from "./config.js";
@@ -17,8 +19,11 @@ export type Counted = "messages" | "uploads" | "commands";
 export interface Limits {
   /** Throws RATE_LIMITED. */
   count(what: Counted, person: Person): void;
-  /** One more long answer to a person, until it is sent or its connection ends. Throws TOO_MANY_READS. */
-  answering(person: Person, response: ServerResponse): void;
+  /**
+   * One more long answer to a person, until it is sent or its connection ends. Resolves in its turn: one of a person is made in each round of
+   * the event loop, so that others wait for one and not for all. Rejects with TOO_MANY_READS.
+   */
+  answering(person: Person, response: ServerResponse): Promise<void>;
   /**
    * One more request whose body has not arrived, beside `awaited` of the same person. Throws TOO_MANY_BODIES. False for an owner, whose bodies
    * make no room for others.
@@ -39,7 +44,7 @@ interface LimitsDeps {
   logger: Logger;
 }
 
-/** Long answers to one person that are made or not taken yet: each is in memory. A browser asks for six at once. */
+/** Long answers to one person that wait for their turn or are not taken yet: each of the latter is in memory. A browser asks for six at once. */
 const MAX_READS = 20;
 /** Bodies of one person that have not arrived: each holds a connection, and what has come of it is in memory. */
 const MAX_BODIES = 20;
@@ -52,7 +57,7 @@ export function createLimits({ config, commandsPerMinute, gateway, perMinute, lo
     uploads: config.uploads_per_minute,
     commands: commandsPerMinute,
   };
-  const reads = new Map<string, number>();
+  const readsOf = new Map<string, { open: number; inTurn: ReturnType<typeof inTurn> }>();
   const malformedOf = ({ ip }: FastifyRequest) => `malformed:${ip}`;
   const tooMalformed = (request: FastifyRequest) =>
     perMinute.exceeded(malformedOf(request), "malformed requests from this address");
@@ -71,21 +76,25 @@ export function createLimits({ config, commandsPerMinute, gateway, perMinute, lo
         );
       return tooMalformed(request);
     },
-    answering({ id }, response) {
-      const open = reads.get(id) ?? 0;
-      if (open >= MAX_READS && gateway.identify("web", id) !== "owner")
+    async answering({ id }, response) {
+      const reads = readsOf.get(id) ?? { open: 0, inTurn: inTurn() };
+      if (reads.open >= MAX_READS && gateway.identify("web", id) !== "owner")
         throw new HookgateError({
           code: "TOO_MANY_READS",
           message: `${MAX_READS} of your requests wait for their answers, which is the most`,
           hint: "Read these answers, or close their connections, before you ask for more.",
           retryable: true,
         });
-      reads.set(id, open + 1);
-      response.once("close", () => {
-        const left = (reads.get(id) ?? 1) - 1;
-        if (left === 0) reads.delete(id);
-        else reads.set(id, left);
+      readsOf.set(id, reads);
+      reads.open++;
+      const closed = new Promise((resolve) => response.once("close", resolve));
+      const turn = reads.inTurn(() => setImmediate());
+      // One whose connection ends early keeps its place until its turn: else a person could have any number of them wait.
+      void Promise.all([turn, closed]).then(() => {
+        reads.open--;
+        if (reads.open === 0) readsOf.delete(id);
       });
+      await turn;
     },
     sending({ id }, awaited) {
       if (gateway.identify("web", id) === "owner") return false;

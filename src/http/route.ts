@@ -106,7 +106,7 @@ export function personRoute<P = unknown, Q = unknown, B = unknown>(
     async run(deps, request, reply) {
       const person = await deps.auth.need(request);
       if (rest.counts !== undefined) deps.limits.count(rest.counts, person);
-      if (rest.isLong) deps.limits.answering(person, reply.raw);
+      if (rest.isLong) await deps.limits.answering(person, reply.raw);
       const input = read({ params, query, body }, request);
       return handle(deps, { ...input, person, request, reply });
     },

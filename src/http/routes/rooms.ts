@@ -44,7 +44,7 @@ export const roomRoutes = [
     method: "GET",
     path: "/api/rooms/:room/messages",
     summary:
-      "`?before=ID&limit=N`: the newest messages before one, threads included, oldest first. Fewer than `limit`, with `more: true`, when they have more than 1 MB.",
+      "`?before=ID&limit=N`: the newest messages before one, threads included, oldest first. Fewer than `limit`, with `more: true`, when they have more than 250 KB.",
     isLong: true,
     params: room,
     query: z.object({
