@@ -5,6 +5,7 @@ import { hasRole } from "../../src/domain/identity.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
+import { lostPoint } from "../../src/plugins/lost-points.js";
 import { answer, commandButton, word } from "../answer.js";
 import { definitionData, gatesText, pipelineText, sourceText, triggerText } from "../automations/describe.js";
 import { effectData, lastEffect } from "../automations/effect.js";
@@ -66,19 +67,20 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
   // Where it is the last firing, that says so.
   const ending = row.unended?.endedAt === undefined ? await endingText(deps, hook.id) : undefined;
   const problems = deps.registry.validate().filter(({ ids }) => ids.includes(hook.id));
+  const lostAt = deps.plugins && lostPoint(hook.hook, deps.plugins());
   const unawaited = deps.registry.unawaited().filter(({ ids }) => ids[0] === hook.id);
   return answer({
     text: [
       broken && `⚠ **The latest version is not in force**\n${brokenText(broken, deps.automations)}`,
-      ...[...[...problems, ...stuck, ...unawaited].map(({ message }) => message), ...(remark ? [remark] : [])].map(
-        (text) => `⚠ ${plain(text)}`,
+      ...[...[...problems, ...stuck, ...unawaited].map(({ message }) => message), lostAt, remark].map(
+        (text) => text && `⚠ ${plain(text)}`,
       ),
       ending && `⚠ ${ending}`,
     ],
     card: {
       title: hook.id,
       text: definition?.description ? plain(definition.description) : undefined,
-      tone: problems.length > 0 ? "bad" : hook.enabled ? "good" : "neutral",
+      tone: problems.length > 0 || lostAt !== undefined ? "bad" : hook.enabled ? "good" : "neutral",
       fields,
     },
     data: {

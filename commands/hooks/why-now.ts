@@ -5,6 +5,7 @@ import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import type { RunningHook } from "../../src/hooks/running.js";
 import { formatDuration } from "../../src/lib/duration.js";
+import { lostPoint } from "../../src/plugins/lost-points.js";
 import { answer, word } from "../answer.js";
 import { effectData, lastEffect } from "../automations/effect.js";
 import { readableDispatch, readableRun } from "../automations/owner-only.js";
@@ -251,6 +252,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const problems = deps.automations?.problems().filter(({ hookId }) => hookId === hook.id) ?? [];
   const unreported = await neverReported(deps, hook);
   const stuck = unreported === undefined ? problems : [...problems, { hookId: hook.id, message: unreported }];
+  const lostAt = deps.plugins && lostPoint(hook.hook, deps.plugins());
   const broken = brokenOf(deps, hook.id);
   const now = deps.clock.now();
   const recorded = last && (await lastTime(deps, context, hook, last));
@@ -258,7 +260,8 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const off = await offAfter(deps, hook, then);
   const cut = off === undefined ? await cutAfter(deps, hook, then) : undefined;
   const ending = row.unended?.endedAt === undefined ? await endingText(deps, hook.id) : undefined;
-  const runs = explanation.runs && gates?.refusal === undefined && stuck.length === 0 && then?.isKeptOff !== true;
+  const isStuck = stuck.length > 0 || lostAt !== undefined;
+  const runs = explanation.runs && gates?.refusal === undefined && !isStuck && then?.isKeptOff !== true;
   const waits = gates?.wait?.until;
   const running = deps.registry.running().find(({ hookId }) => hookId === hook.id);
   const effect = await lastEffect(deps, context, hook.id);
@@ -281,9 +284,11 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
       !running && cut,
       !running && then?.end,
       !running && firingNow(deps, hook),
-      [...stuck.map(({ message }) => `✗ trigger: ${plain(message)}`), checkLines(checksOf(hook, explanation))].join(
-        "\n",
-      ),
+      [
+        ...stuck.map(({ message }) => `✗ trigger: ${plain(message)}`),
+        ...(lostAt === undefined ? [] : [`✗ point: ${plain(lostAt)}`]),
+        checkLines(checksOf(hook, explanation)),
+      ].join("\n"),
       outranked && `It was ${outranked}. ${followText(hook.id, hook.enabled)}`,
       !hook.enabled &&
         deps.switches?.configured(hook.id) === false &&

@@ -33,6 +33,7 @@ import { whyNotMasked } from "../lib/secret.js";
 import { assigneeProblem } from "../orchestrator/assignee.js";
 import { isPlansFolder, type Plans } from "../orchestrator/missions/plans.js";
 import type { PluginInfo } from "../plugins/infos.js";
+import { lostPoint } from "../plugins/lost-points.js";
 import { databaseFiles, uploadsProblem } from "../store/files.js";
 import { chatProblem } from "./chat-problem.js";
 import { fallbackProblems } from "./fallback-problems.js";
@@ -232,7 +233,7 @@ function needs(examined: Examined): ListedProblem[] {
       ),
       ...(faults.get(id) ?? []),
       ...chats.flatMap(({ text }) => chatProblem(text, on, rooms, ownAccounts(env)) ?? []),
-      ...lostPoint(definition, examined),
+      ...[definition.point].flatMap((point) => lostPoint(point, examined.plugins) ?? []),
       ...danglingOrder(definition, examined),
       ...unknownHooks(definition, examined),
       ...unknownInCondition(definition, examined),
@@ -292,15 +293,6 @@ function offPlatforms(match: Matcher | undefined, on: readonly PlatformName[]): 
     return [`it is for ${names.join(" and ")}, which ${names.length === 1 ? "is" : "are"} off`];
   }
   return [];
-}
-
-/** The plugin that declared its point was removed, or a new version of it does not declare the point. */
-function lostPoint({ point }: Definition, { plugins }: Examined): string[] {
-  if (!point.startsWith("plugin:") || plugins.some(({ points }) => points.includes(point))) return [];
-  const [, owner] = point.split(":");
-  return [
-    `no loaded plugin declares ${point} any more, so the hook never runs: declare the point in the plugin "${owner}" again, or remove the hook`,
-  ];
 }
 
 /** `after` and `before` that name a hook that is broken, away or at another point: the hook runs without that order. */

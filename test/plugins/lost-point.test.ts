@@ -27,11 +27,19 @@ it("is a problem in /status until the plugin declares the point again", async ()
     hooks: [{ id: "tell", on: "plugin:shop:sold", run: { shell: { command: ["/bin/true"] } } }],
   });
   closers.push(() => app.close());
-  const status = async () =>
-    (await app.call(OWNER, "POST", "/api/command", { line: "/status" })).body.text.replaceAll("\\", "");
+  const asked = async (line: string) => {
+    const { text, card } = (await app.call(OWNER, "POST", "/api/command", { line })).body;
+    return `${text} ${JSON.stringify(card ?? {})}`.replaceAll("\\", "");
+  };
+  const status = () => asked("/status");
   expect(await status()).not.toContain("hook tell");
   writeFileSync(file, shop(""));
   await until(async () => (await status()).includes(PROBLEM), "the problem in /status");
+  const lost = "no loaded plugin declares plugin:shop:sold any more, so the hook never runs";
+  expect(await asked("/hooks why tell")).toContain(`✗ point: ${lost}`);
+  expect(await asked("/hooks why tell")).not.toContain("would run");
+  expect(await asked("/hooks show tell")).toContain(`⚠ ${lost}`);
   writeFileSync(file, shop(DECLARES));
   await until(async () => !(await status()).includes("hook tell"), "the end of the problem");
+  expect(await asked("/hooks why tell")).not.toContain("✗ point");
 });
