@@ -2,10 +2,10 @@
 import type { Definition } from "../../src/automations/definition/definition.js";
 import type { BrokenHook } from "../../src/automations/desk.js";
 import { hasRole } from "../../src/domain/identity.js";
+import { lostPoint } from "../../src/domain/lost-point.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import { formatDuration } from "../../src/lib/duration.js";
-import { lostPoint } from "../../src/plugins/lost-points.js";
 import { answer, commandButton, word } from "../answer.js";
 import { definitionData, gatesText, pipelineText, sourceText, triggerText } from "../automations/describe.js";
 import { effectData, lastEffect } from "../automations/effect.js";

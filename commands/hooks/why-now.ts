@@ -1,11 +1,11 @@
 /** `/hooks why HOOK` without a message: what is on record of the last time that its point fired, then what holds now. */
 import { type DispatchFilter, type DispatchRecord, rootOf } from "../../src/domain/journal.js";
+import { lostPoint } from "../../src/domain/lost-point.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
 import type { HookInfo } from "../../src/hooks/registration.js";
 import type { RunningHook } from "../../src/hooks/running.js";
 import { formatDuration } from "../../src/lib/duration.js";
-import { lostPoint } from "../../src/plugins/lost-points.js";
 import { answer, word } from "../answer.js";
 import { effectData, lastEffect } from "../automations/effect.js";
 import { readableDispatch, readableRun } from "../automations/owner-only.js";

@@ -170,9 +170,12 @@ export interface NewDelivery {
   /**
    * The person to notify when hooks withhold it: the one whose command or press it answers or, for a reply, a forward and a change of one, its
    * `author` (a user id). `role`: of this person, when the message came. `askedAt`: it passes the author's words on from there to another
-   * person, so the author is notified of every end but its arrival.
+   * person, so the author is notified of every end but its arrival. `whenGivenUp`: notified only when it is given up, and not when hooks
+   * withhold it.
    */
-  answers?: { role?: Role | undefined; author?: string; askedAt?: Address } | undefined;
+  answers?:
+    | { role?: Role | undefined; author?: string; askedAt?: Address; whenGivenUp?: boolean | undefined }
+    | undefined;
   /** A notice of the gateway itself, that an answer was withheld or to an admin about a hook: no hook decides about it. */
   skipsHooks?: boolean;
   /**

@@ -4,13 +4,6 @@ import type { StagedHook } from "./slots.js";
 
 type Lost = ReadonlyMap<LivePlugin, { readonly hookId: string; readonly why: string }>;
 
-/** Why a hook at this point never runs: the plugin that declared it was removed, or its new version does not declare it. Undefined: it is there. */
-export function lostPoint(point: string, plugins: readonly { points: readonly string[] }[]): string | undefined {
-  if (!point.startsWith("plugin:") || plugins.some(({ points }) => points.includes(point))) return undefined;
-  const [, owner] = point.split(":");
-  return `no loaded plugin declares ${point} any more, so the hook never runs: declare the point in the plugin "${owner}" again, or remove the hook`;
-}
-
 /** A start sets a plugin up again when another has declared a point that it lacked: the order of plugins does not count, that of the lines in a setup does. */
 export function lostAtStart(plugins: readonly LivePlugin[]): Lost {
   const declared = declaredAtStart(plugins);

@@ -121,6 +121,30 @@ describe("without a word in the configuration", () => {
     expect((await platforms.discord.seen(place)).filter(({ text }) => text.includes("No hook"))).toEqual([]);
   });
 
+  it.each([
+    [
+      "owner",
+      /The answer to your message was given up\.\*\*\n+> Missing Permissions[\s\S]*`\/hooks why m\d+` shows what happened/,
+    ],
+    ["guest", /^The answer to your message could not be posted\. The operators can see why\.$/],
+  ] as const)(
+    "the answer of a hook that may not be posted in the room is said to be missing to its %s",
+    async (who, text) => {
+      const { discord, platforms } = stack;
+      const [place] = platforms.discord.places;
+      const told = async () => (await platforms.discord.seenPrivately(who)).filter((one) => text.test(one.text));
+      const body = { code: 50013, message: "Missing Permissions" };
+      discord.fail({
+        method: "POST",
+        path: `^/channels/${place.chatId}/messages$`,
+        action: { kind: "status", status: 403, body },
+      });
+      await platforms.discord.say(place, who, `<@${discord.world.bot.id}> echo where it may not be posted`);
+      await until(async () => (await told()).length > 0, "the note");
+      expect(await told()).toHaveLength(1);
+    },
+  );
+
   it("a place that is not listed is seen by hooks as denied, and not answered", async () => {
     const { telegram, platforms } = stack;
     await platforms.telegram.say(

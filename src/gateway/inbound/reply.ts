@@ -32,11 +32,13 @@ export function reply(
     inbound,
   );
   const { role } = senderOf(message, inbound).operator;
-  if (mark === REPLY_MARK && isNotified(message, role, inbound)) delivery.answers = { role, author: message.userId };
+  const isAsked = inbound.config.unanswered_note && (message.isDm || message.isGroupMention);
+  const whenGivenUp = isNotified(message, role, inbound) ? undefined : true;
+  if (mark === REPLY_MARK && isAsked) delivery.answers = { role, author: message.userId, whenGivenUp };
   return [delivery];
 }
 
-/** Who gets a note when no hook answers gets one when the answer is withheld or the message is given up: a person with a role; in rooms, an operator who mentioned the gateway. */
+/** Who gets a note when no hook answers gets one when the message is given up: a person with a role; in rooms, an operator who mentioned the gateway. */
 export function isNotified(message: InboundMessage, role: Role | undefined, inbound: Inbound): boolean {
   if (role === undefined || !inbound.config.unanswered_note) return false;
   return message.isDm || (message.isGroupMention && hasRole(role, "operator"));

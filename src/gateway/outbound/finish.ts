@@ -26,7 +26,8 @@ export async function finish(
   if (status !== "superseded" && delivery.status !== "held") await showEnd(delivery, status, reason, out);
   const now = out.clock.now();
   // Without any answer, who ran a command cannot tell whether it was done, and Discord shows "thinking…" for ever.
-  const isAnswer = delivery.answers !== undefined && delivery.cause.kind === "command";
+  const { cause, answers } = delivery;
+  const isAnswer = answers !== undefined && (cause.kind === "command" || (cause.kind === "reply" && status === "dead"));
   const isUnknown = status === "held" && saysInDoubt(reason);
   // For what is discarded, its person was notified when it was held.
   if ((status === "dead" || isUnknown) && isAnswer && delivery.status !== "held")

@@ -2,7 +2,7 @@
  * Notifies people that something was withheld by hooks, or not taken by the platform:
  * - who gave a command or pressed a button and gets no answer, or is not asked what the button asks: a failing guard locks no operator out,
  *   no person repeats what was done, and no platform shows a pending answer forever;
- * - who has a role, and wrote a message whose reply was withheld.
+ * - who wrote to the gateway and gets no reply: withheld by hooks, who has a role (in rooms: an operator); given up, everybody.
  * Whose words are passed on to another chat has a notice of its own (`answer-notices.ts`).
  *
  * The text is the product's own and shows nothing of the answer. No hook decides about it: the hook that failed would withhold it, too.
@@ -34,10 +34,11 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
   // There it would take the place of an answer that may be shown.
   const interaction = isInDoubt ? undefined : pendingInteraction(delivery, now);
   if (passesOn(delivery) || visibleTo === undefined || (answers === undefined && interaction === undefined)) return;
-  const person: Operator = { platform: address.platform, userId: visibleTo, role };
-  const readable = await out.readableReason(person, delivery, { status: ending, reason });
   const directly = privately(address, visibleTo, out);
   const isElsewhere = formatAddress(directly) !== formatAddress(address);
+  if (answers?.whenGivenUp && ending !== "dead") return;
+  const person: Operator = { platform: address.platform, userId: visibleTo, role };
+  const readable = await out.readableReason(person, delivery, { status: ending, reason });
   const notice: NewDelivery = {
     id: noticeOf(delivery, visibleTo),
     // What is refused there goes on to the person directly.
@@ -81,8 +82,9 @@ const NOT_ASKED =
 const MAYBE_ASKED =
   "It is not known whether the question of a button was posted. If it is not here, press the button again. `/outbox` shows why.";
 
-const openlyNotShown = ({ message }: Delivery, ending: Withheld, isInDoubt: boolean): string => {
+const openlyNotShown = ({ message, cause }: Delivery, ending: Withheld, isInDoubt: boolean): string => {
   if (message?.prompt) return isInDoubt ? MAYBE_ASKED : NOT_ASKED;
+  if (cause.kind === "reply" && ending === "dead") return `The answer was given up. ${seenIn(ending)}`;
   return isInDoubt
     ? `The command ran. It is not known whether its answer was posted. ${seenIn(ending)}`
     : ending === "dead"
@@ -118,7 +120,10 @@ function textFor(delivery: Delivery, end: End): string {
     const shown = `**The command ran. ${unknown}**\n> ${reason.slice(0, 500)}`;
     return `${shown}\n\n\`/outbox release ${id}\` asks what is there, and posts the rest or not${byOperators}. \`/outbox show ${id}\` has the details.`;
   }
-  if (role === undefined) return "The answer cannot be shown here. The operators can see why.";
+  if (role === undefined)
+    return cause.kind === "reply"
+      ? "The answer to your message could not be posted. The operators can see why."
+      : "The answer cannot be shown here. The operators can see why.";
   const ended = `${ending === "dead" ? "given up" : ending}.**\n> ${reason.slice(0, 500)}`;
   const release = `\`/outbox release ${id}\` sends it${byOperators}.`;
   if (cause.kind === "reply") {
