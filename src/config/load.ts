@@ -249,10 +249,10 @@ export function brokenPlatform(platform: PlatformName, problems: readonly Config
   return `misconfigured: ${own.map(({ path, message }) => `${path}: ${message}`).join("; ")}`;
 }
 
-/** Why an event is refused, in short and without values; undefined when it is not. */
+/** The settings that refuse an event, each of which has a problem of its own; undefined when none does. */
 export function brokenEvent(name: string, problems: readonly ConfigProblem[]): string | undefined {
-  const own = problems.filter(({ event }) => event === name);
-  return own.length === 0 ? undefined : own.map(({ path, message }) => `${path}: ${message}`).join("; ");
+  const own = new Set(problems.flatMap(({ event, path }) => (event === name ? path : [])));
+  return own.size === 0 ? undefined : [...own].join(" and ");
 }
 
 /** One line per problem: `hookgate.yaml:12:5 discord.access.dms: "nobody" is not known here (expected …)`. No fact is written twice. */

@@ -192,7 +192,7 @@ function pointOf(
   const path = trigger.kind === "on" ? ["on"] : ["trigger", "event"];
   const event = /^event:(.*)$/.exec(wanted)?.[1];
   const brokenEvent = event === undefined ? undefined : brokenEvents?.get(event);
-  if (brokenEvent !== undefined) return missing(path, `the event "${event}" is broken: ${brokenEvent}`);
+  if (brokenEvent !== undefined) return missing(path, `the event "${event}" is broken: correct ${brokenEvent}`);
   if (event !== undefined && !events.includes(event))
     return missing(
       path,

@@ -120,7 +120,7 @@ const UNUSED = [
   "$async",
 ];
 
-const formats = once(() => new Ajv2020({ formats: FORMATS }));
+const formats = once(() => new Ajv2020({ formats: FORMATS, strictTypes: false }));
 
 /** A format checks text or numbers, and takes all else: beside another type it would check nothing. */
 function formatCheck(name: string, { type }: JsonObject): (value: unknown) => boolean {
