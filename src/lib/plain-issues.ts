@@ -101,7 +101,8 @@ function advice(type: string, input: unknown): string {
 function ofValues(values: readonly unknown[], input: unknown): string {
   const known = values.map((value) => (typeof value === "object" ? shown(value) : String(value)));
   if (input === undefined) return `it is missing: expected ${oneOf(known)}`;
-  const near = typeof input === "string" ? nearest(input, known) : undefined;
+  const words = values.filter((value) => typeof value === "string");
+  const near = typeof input === "string" && values.length > 1 ? nearest(input, words) : undefined;
   if (near !== undefined) return `"${input}" is not known here (did you mean "${near}"?)`;
   return `expected ${oneOf(known)}, got ${shown(input)}`;
 }

@@ -144,6 +144,15 @@ const KEYWORDS: [string, object, unknown, unknown, string][] = [
     { a: { x: 2 } },
     'a: expected one of {"x":1}, [1], got {"x":2}',
   ],
+  ["enum of text and numbers", a({ enum: [1, "prod"] }), { a: 1 }, { a: "1" }, 'a: expected one of 1, prod, got "1"'],
+  ["const", a({ const: "a" }), { a: "a" }, { a: "b" }, 'a: expected a, got "b"'],
+  [
+    "oneOf of consts",
+    a({ oneOf: [{ const: "a" }, { const: "b" }] }),
+    { a: "a" },
+    { a: "c" },
+    'a: it has none of the forms that are expected: expected a, got "c", or expected b, got "c"',
+  ],
   ["const of an object", a({ const: { x: 1 } }), { a: { x: 1 } }, { a: {} }, 'a: expected {"x":1}, got {}'],
   ["allOf", { allOf: [{ required: ["a"] }, a({ type: "string" })] }, { a: "x" }, { a: 2 }, "a: expected text, got 2"],
   [
