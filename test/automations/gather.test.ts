@@ -145,6 +145,7 @@ describe("skip_if is refused at load", () => {
     ["a name that there is not", "stp.exitCode == 0", "stp"],
     ["what is neither yes nor no", "step.stdout + 'low'", "skip_if"],
     ["what names nothing", "1 == 2", "names no field"],
+    ["the event by another name", "payload.n > 1", "write event in place of payload"],
     ["text for a number", 'step.exitCode == "0"', "write 0"],
     ["a bad pattern", "step.stdout.matches('(')", "skip_if"],
   ])("%s", (_, source, message) => {

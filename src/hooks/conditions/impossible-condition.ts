@@ -79,6 +79,9 @@ function namesNothing(ast: ASTNode, source: string, variables: Variables): strin
     if (field !== undefined)
       return `"${source}" names a field without its payload: write payload.${field} in place of ${field}`;
   }
+  const named = ["payload", "event"].find((name) => usesName(ast, name));
+  if (named !== undefined)
+    return `"${source}" names ${named}, and here it is ${list(variables)}: write ${"event" in variables ? "event" : Object.keys(variables)[0]} in place of ${named}`;
   return `"${source}" names no field, so its result is always the same: compare a field of ${list(variables)}`;
 }
 

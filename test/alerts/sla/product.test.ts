@@ -243,6 +243,7 @@ it("refuses a match that never holds, by check, at a start and at a reload, and 
     ["task", 'entity.status == "donne"', 'entity.status is never "donne": it is one of draft, pending'],
     ["task", 'entity.type == "mission"', 'entity.type is never "mission": it is one of task'],
     ["task", "has(entity.facts.platform)", 'entity.facts has no field "platform"'],
+    ["task", "payload.facts.priority > 1", "names payload, and here it is entity: write entity in place of payload"],
     ["mission", "entity.facts.taks > 3", 'entity.facts has no field "taks" (did you mean "tasks"?)'],
     ["mission", 'entity.status == "review"', 'entity.status is never "review": it is one of pending, running'],
     ["conversation", 'entity.facts.platfrom == "web"', '"platfrom" (did you mean "platform"?)'],
