@@ -144,6 +144,25 @@ describe.each([
     expect(await notes()).toHaveLength(2);
   });
 
+  it("what its author replies to a claimed answer is an answer to the same customer, and a reply to a command is none", async () => {
+    const copy = await asked("when do you open?");
+    const before = (await notes()).length;
+    let answer = await team.say(desk, "owner", "grab this once more", { replyToId: copy });
+    answer = await team.say(desk, "owner", "grab this again", { replyToId: answer });
+    await until(async () => (await notes()).length === before + 2, "a note for each");
+    // A word of the rules for what is no answer.
+    await team.say(desk, "owner", "The price list opens at two", { replyToId: answer });
+    await shown(far, far.places[1], "opens at two");
+    expect(await why("last")).toContain("returned · inbound_claim");
+
+    await team.say(desk, "stranger", "talk of a colleague", { replyToId: answer });
+    const command = await team.say(desk, "owner", "/whoami", { replyToId: copy });
+    await team.say(desk, "owner", "talk about a command", { replyToId: command });
+    await team.say(desk, "owner", "the end of it", { replyToId: copy });
+    await shown(far, far.places[1], "the end of it");
+    expect((await far.seen(far.places[1])).filter(({ text }) => /this|talk/.test(text))).toEqual([]);
+  });
+
   it("an answer that the bridge carries to where it belongs gets no note", async () => {
     const [room, other] = bridged;
     const { web } = stack.platforms;

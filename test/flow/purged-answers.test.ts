@@ -45,9 +45,10 @@ async function startDesk() {
       say: (text: string) => telegram.say(telegram.places[1], "guest", text),
       correct: (id: string, text: string) => telegram.edit(telegram.places[1], "guest", id, text),
     },
-    answer: (text: string) => discord.say(desk, "owner", text, { replyToId: copy.id }),
+    answer: (text: string, replyToId = copy.id) => discord.say(desk, "owner", text, { replyToId }),
     correct: (id: string, text: string) => discord.edit(desk, "owner", id, text),
     remove: (id: string) => discord.remove?.(desk, "owner", id),
+    desk: async () => (await discord.seen(desk)).map(({ text }) => text),
     customer: async () => (await telegram.seen(telegram.places[1])).map(({ text }) => text),
     notice: (part: string, count = 1) =>
       until(async () => {
@@ -73,6 +74,32 @@ it("a correction after the purge is not dropped silently: of an answer that was 
   expect(await customer()).toEqual([]);
   const path = await ask(`/hooks why ${vetoed}`);
   expect(path).toMatch(/edited \(m\d+\)[\s\S]*d_m\d+u \(a notice that the correction was not passed on\) sen/);
+});
+
+it("what its author replies to a dead or purged answer is an answer to the same customer, and gets a note when none is known", async () => {
+  const { ask, answer, customer, notice, desk } = await startDesk();
+  const dead = await answer("poison answer");
+  await notice("Your message was not handled: it was given up");
+  const vetoed = await answer("secret answer");
+  await notice("it was cancelled.");
+  const arrived = await answer("a clear answer");
+  await until(async () => (await customer()).length === 1, "the answer");
+  await answer("after a dead one", dead);
+  expect(await ask("/outbox purge all yes=true")).toContain("2 messages deleted");
+  await answer("after a purged one", vetoed);
+  await answer("after one that arrived", arrived);
+  await until(async () => (await customer()).length === 4, "three replies");
+  expect((await customer()).slice(1)).toEqual([
+    expect.stringContaining("after a dead one"),
+    expect.stringContaining("after a purged one"),
+    expect.stringContaining("after one that arrived"),
+  ]);
+  const lost = await answer("after one whose row is gone", dead);
+  await until(
+    async () => (await desk()).some((text) => text.includes("Your message was not sent to anyone")),
+    "the note",
+  );
+  expect(await ask(`/hooks why ${lost}`)).not.toContain("Nothing was sent in answer");
 });
 
 it("why and run have what became of a correction and of a deletion, by each id of the message, before and after a purge", async () => {

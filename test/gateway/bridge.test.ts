@@ -105,6 +105,64 @@ describe("a bridge", () => {
     expect(rig.platform.texts("desk")[1]).toBe("**Ada** in a room: and where?");
   });
 
+  it("passes on to the customer what a person replies to an own answer that a hook sent elsewhere", async () => {
+    const seen: unknown[] = [];
+    const rig = await startRig({
+      gateway: { default_route: { forward: "loop::desk" } },
+      hooks(registry) {
+        registry.registerClaiming("inbound_claim", ({ message, isAnswer }) => {
+          seen.push([message.text, isAnswer]);
+          const routeTo = { platform: "loop", botId: "", chatId: "store" };
+          return message.text.includes("parcel") ? { handled: true, routeTo } : { handled: false };
+        });
+      },
+    });
+    await rig.say("where is it?", { chatId: "dm-5", userId: "5", isDm: true, messageId: "m1" });
+    await rig.idle();
+    const replyToId = rig.platform.messages[0]?.id;
+    const atDesk = { chatId: "desk", userId: "1", isGroupMention: false };
+    await rig.say("the parcel is on its way", { ...atDesk, messageId: "m2", replyToId });
+    await rig.idle();
+    await rig.say("it arrives at noon", { ...atDesk, messageId: "m3", replyToId: "m2" });
+    await rig.idle();
+    expect(rig.platform.texts("store").join("")).toContain("the parcel is on its way");
+    expect(rig.platform.messages.filter(({ chatId }) => chatId === "dm-5")).toMatchObject([
+      { text: "**Ada**: it arrives at noon", body: { replyToId: "m1" } },
+    ]);
+    expect(seen).toEqual([
+      ["where is it?", false],
+      ["the parcel is on its way", true],
+      ["it arrives at noon", true],
+    ]);
+  });
+
+  it("notes for its author that the reply to an own answer reaches no one when the customer is not known any more", async () => {
+    const rig = await startRig({
+      operators: { owner: ["loop:1"] },
+      gateway: { default_route: { forward: "loop::desk" } },
+      access: { loop: { dms: "everyone", chats: ["*"], mention: "required" } },
+    });
+    rig.platform.width = 1_000;
+    await rig.say("where is my order?", { chatId: "dm-5", userId: "5", isDm: true, messageId: "m1" });
+    await rig.idle();
+    const copy = rig.platform.messages[0]?.id;
+    await rig.clock.advance(400 * 86_400_000);
+    await rig.store.sweep(rig.clock.now());
+    const atDesk = { chatId: "desk", userId: "1", isGroupMention: false };
+    const facts = { replyToId: copy, replyToUserId: "bot", isGroupMention: true };
+    await rig.say("on Monday", { ...atDesk, ...facts, messageId: "m2" });
+    await rig.say("talk", { ...atDesk, messageId: "m3" });
+    await rig.say("no: on Tuesday", { ...atDesk, messageId: "m4", replyToId: "m2", replyToUserId: "1" });
+    await rig.say("more talk", { ...atDesk, messageId: "m5", replyToId: "m3", replyToUserId: "1" });
+    await rig.idle();
+    expect(rig.platform.texts("desk").slice(1)).toEqual([
+      expect.stringContaining("no longer linked with a conversation"),
+      expect.stringContaining("Your message was not sent to anyone."),
+    ]);
+    expect(await rig.settled("m5", "desk")).toMatchObject({ outcome: "denied" });
+    expect(rig.platform.texts("dm-5")).toEqual([]);
+  });
+
   it("passes on what a person replies to an own answer, with or without a role, and no other reply to what people wrote", async () => {
     const rig = await startRig({
       operators: { owner: ["loop:1"], operator: ["loop:2"] },

@@ -13,7 +13,7 @@ import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { decideAccess, type Verdict } from "../access.js";
 import type { LaneRow } from "../conversation.js";
 import { recordMove } from "../outbound/follow-move.js";
-import { copiesOf, correctedCopy, originOf, withAddressing } from "./forward.js";
+import { copiesOf, correctedCopy, LOST, originOf, withAddressing } from "./forward.js";
 import { goneNotes } from "./gone-original.js";
 import { type Handling, settled } from "./handling.js";
 import { missedCorrectionNotes } from "./offer.js";
@@ -40,7 +40,8 @@ export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inboun
   const kept = withheldCode(row, message, inbound);
   if (kept) return kept;
   const copies = await copiesOf(at, message.messageId, inbound);
-  const empty = copies.length > 0 && origin && (await emptyAnswer(row, message, operator, origin, inbound));
+  const empty =
+    copies.length > 0 && origin && origin !== LOST && (await emptyAnswer(row, message, operator, origin, inbound));
   if (empty) return empty;
   const edits: NewDelivery[] = [];
   for (const [i, copy] of copies.entries()) {

@@ -8,6 +8,7 @@ import { addressOf } from "../../domain/event.js";
 import type { Role } from "../../domain/identity.js";
 import { COPY_MARK, copyId } from "../../domain/journal.js";
 import type { Attachment, InboundMessage, OutboundMessage } from "../../domain/message.js";
+import { wasPurged } from "../../domain/purges.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import type { LostFile } from "../../lib/lost-file.js";
@@ -223,32 +224,51 @@ export async function copiesOf(at: Address, messageId: string, inbound: Inbound)
   return [...copies.values()];
 }
 
+/** It answers a customer, and which one is not known any more. */
+export const LOST = "lost";
+
+/** Own answers that continue each other and were not passed on: far more than a person writes. */
+const MAX_CONTINUED = 50;
+
 /**
  * Where a reply to one of our copies is meant for, given as it was written; what stands in a thread on a copy is a reply to it. So is what a person
- * replies to an own answer: a correction, or more of it. The reply of a colleague is talk.
+ * replies to an own answer: a correction, or more of it. An answer that was not passed on leads to where it was meant for. The reply of a colleague is talk.
  */
-export async function originOf(written: InboundMessage, inbound: Inbound): Promise<Origin | undefined> {
+export async function originOf(
+  written: InboundMessage,
+  inbound: Inbound,
+  continued = MAX_CONTINUED,
+): Promise<Origin | typeof LOST | undefined> {
+  const { links, inbox, outbox } = inbound.store;
   for (const [at, messageId] of answeredBy(written)) {
-    const origin = (await inbound.store.links.find(at, messageId)).find((link) => link.isOrigin);
+    const origin = (await links.find(at, messageId)).find((link) => link.isOrigin);
     if (origin) return origin;
   }
-  return answerOf(written, inbound);
-}
-
-/** The answer that this reply of the same person continues, where it was passed on to. */
-async function answerOf(message: InboundMessage, { store }: Inbound): Promise<Origin | undefined> {
-  if (message.replyToId === undefined) return undefined;
-  const answer = await store.inbox.find(messageAddress(message), message.replyToId);
-  if (answer?.outcome !== "returned" || !("message" in answer.event)) return undefined;
-  if (answer.event.message.userId !== message.userId) return undefined;
-  const copy = await store.outbox.get(copyId(answer));
-  if (!copy) return undefined;
+  const { replyToId } = written;
+  if (replyToId === undefined || continued === 0) return undefined;
+  const answer = await inbox.find(messageAddress(written), replyToId);
+  if (answer === undefined) return (await isForgotten(written, replyToId, inbound)) ? LOST : undefined;
+  if (!("message" in answer.event) || answer.event.message.userId !== written.userId) return undefined;
+  // Nothing of a command is meant for a customer.
+  if (inbound.commands.read(answer.event.message.text)) return undefined;
+  const copy = answer.outcome === "returned" ? await outbox.get(copyId(answer)) : undefined;
+  if (!copy) return originOf(answer.event.message, inbound, continued - 1);
   const messageId = copy.parts.find((part) => part.messageId)?.messageId;
   return { address: copy.address, messageId, isPrivate: !namesPlace(copy) };
 }
 
+/** Where only answers to customers are written, what it replies to was a message of ours that is known no more, or a message of the same person that an operator deleted. */
+async function isForgotten(written: InboundMessage, replyToId: string, inbound: Inbound): Promise<boolean> {
+  const { userId, replyToUserId, botId } = written;
+  const at = messageAddress(written);
+  if (!isAtDesk(written, inbound)) return false;
+  if (replyToUserId === botId) return (await inbound.store.outbox.findByMessage(at, replyToId)) === undefined;
+  const rowId = replyToUserId === userId ? await inbound.store.inbox.formerId(at, replyToId) : undefined;
+  return rowId !== undefined && wasPurged(inbound, `m${rowId}`, 0);
+}
+
 /** A reply to a copy is to us, as all platforms say; so is what stands in a thread on one, or continues an answer, which none says. */
-export function withAddressing(message: InboundMessage, origin: Origin | undefined): InboundMessage {
+export function withAddressing(message: InboundMessage, origin: Origin | typeof LOST | undefined): InboundMessage {
   if (message.isDm || message.isGroupMention || origin === undefined) return message;
   return { ...message, isGroupMention: true };
 }

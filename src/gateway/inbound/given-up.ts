@@ -6,7 +6,7 @@ import type { InboundMessage } from "../../domain/message.js";
 import type { NewDelivery } from "../../domain/store.js";
 import type { LaneRow } from "../conversation.js";
 import { note, orOpenly } from "./answer-command.js";
-import { isOurs, originOf } from "./forward.js";
+import { isOurs, LOST, originOf } from "./forward.js";
 import { afterMove, asWritten, attemptOf, causeId, type Inbound, messageAddress, referenceTo } from "./receiving.js";
 import { isNotified } from "./reply.js";
 import { senderOf } from "./sender.js";
@@ -29,7 +29,7 @@ export async function givenUpNote(row: LaneRow, inbound: Inbound): Promise<NewDe
 /** One of us answers a customer with it. */
 export async function isAnswerOf(message: InboundMessage, role: Role | undefined, inbound: Inbound): Promise<boolean> {
   const origin = await originOf(message, inbound);
-  return origin !== undefined && (await isOurs(message, role, origin, inbound));
+  return origin === LOST || (origin !== undefined && (await isOurs(message, role, origin, inbound)));
 }
 
 /** For the author of a message, privately or else where it was written. */
