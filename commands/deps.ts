@@ -41,6 +41,7 @@ export type AlertDesk = Pick<
   | "test"
   | "get"
   | "details"
+  | "coming"
   | "snoozeButtons"
   | "line"
   | "list"

@@ -1,4 +1,6 @@
 /** `/alerts show ID`: one alert with its history, and every button. The answer to "More…" on its card. */
+
+import type { Coming } from "../../src/alerts/coming.js";
 import { formatAddress } from "../../src/domain/address.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
@@ -17,6 +19,33 @@ export async function showAlert(deps: CommandDeps, { at }: CommandContext, id: s
     });
   return {
     message: await desk.details(id, at === undefined ? "" : formatAddress(at)),
-    data: { ...alertData(alert), notes: alert.notes, history: await desk.history(id) },
+    data: {
+      ...alertData(alert),
+      coming: (await desk.coming(id)).flatMap(comingData),
+      notes: alert.notes,
+      history: await desk.history(id),
+    },
   };
+}
+
+interface ComingData {
+  kind: "reminder" | "step";
+  route: string;
+  step?: number;
+  at?: number;
+  reminders?: number;
+}
+
+function comingData(one: Coming): ComingData[] {
+  const { kind, route, at } = one;
+  switch (kind) {
+    case "reminder":
+      return [{ kind, route: route.name, at }];
+    case "step":
+      return [{ kind, route: route.name, step: one.number, at }];
+    case "counted":
+      return [{ kind: "step", route: route.name, step: one.number, reminders: one.reminders }];
+    case "end":
+      return [];
+  }
 }

@@ -20,8 +20,9 @@ import type { PersonAction } from "./act.js";
 import { nextBusinessHour, zoneOf } from "./business-hours.js";
 import { alertLine } from "./card/alert-line.js";
 import { snoozing } from "./card/buttons.js";
-import { renderDetails } from "./card/render.js";
+import { comingNow, renderDetails } from "./card/render.js";
 import { NAMED } from "./card/words.js";
+import type { Coming } from "./coming.js";
 import { type AlertsConfig, spellChats } from "./config.js";
 import type { Alerts, AlertsDeps } from "./contract.js";
 import { createDigests, DIGEST, type Digest } from "./digests.js";
@@ -214,6 +215,10 @@ class RunningAlerts implements Alerts {
 
   async details(id: string, destination: string): Promise<OutboundMessage> {
     return renderDetails(await this.#need(id), this.#spell(destination), this.#telling);
+  }
+
+  async coming(id: string): Promise<Coming[]> {
+    return comingNow(await this.#need(id), this.#telling);
   }
 
   async snoozeButtons(id: string, destination: string): Promise<Button[]> {

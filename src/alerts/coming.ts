@@ -25,8 +25,10 @@ type Shown = Pick<Plan, "alert" | "destinations" | "knownPlaces">;
 
 const LAST = Number.MAX_SAFE_INTEGER;
 
-/** What comes first is the first. */
+/** What comes first is the first; nothing comes of an alert that needs no operator now. */
 export function comingOf(plan: Shown, routes: readonly Route[], around: Around): Coming[] {
+  const { state, signal } = plan.alert;
+  if (state !== "firing" || signal.clock?.pausedFor !== undefined) return [];
   const reminded = remindedIn(plan, routes);
   const coming = routes.flatMap((route) => {
     const reminder = reminderOf(plan, route, reminded.get(route) ?? [], around);

@@ -11,6 +11,7 @@ import type { Logger } from "../lib/logger.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
 import type { PersonAction } from "./act.js";
 import type { Alerting } from "./alerting.js";
+import type { Coming } from "./coming.js";
 import type { AlertsConfig } from "./config.js";
 import type { Digest } from "./digests.js";
 import type { RotaView } from "./on-call.js";
@@ -73,6 +74,8 @@ export interface Alerts {
   get(id: string): Promise<Alert | undefined>;
   /** All there is to know of one, with every button, as it is shown in this chat. Throws NOT_FOUND. */
   details(id: string, destination: string): Promise<OutboundMessage>;
+  /** Reminders and escalation steps that come by themselves, the first at first. Throws NOT_FOUND. */
+  coming(id: string): Promise<Coming[]>;
   /** The buttons that snooze it. Throws NOT_FOUND. */
   snoozeButtons(id: string, destination: string): Promise<Button[]>;
   list(filter: AlertFilter): Promise<Alert[]>;

@@ -1,5 +1,7 @@
 /** What holds for an alert that takes several routes, and what its policy says instead of them. */
 import { describe, expect, it } from "vitest";
+import { openDesk } from "../commands/desk.js";
+import { afterTest } from "../support/clean-up.js";
 import { ANN, HOUR, MINUTE, OPS, ROOM, START, type Watch, watch } from "./watch.js";
 
 const BOSS = "loop:bot:boss";
@@ -79,6 +81,17 @@ describe("an alert of two routes", () => {
       const ofLoud = `reminder of loud at ${at(14)}, escalation step 1 of 2 of loud after 1 reminder, escalation step 2 of 2 of loud at ${at(20)}`;
       expect(await shown(on, BOSS)).toBe(`${ofLoud}.`);
       expect(await details(on, id)).toBe(`escalation step 1 of 1 of calm at ${at(5)}, ${ofLoud}.`);
+      const desk = await openDesk();
+      afterTest(() => desk.close());
+      desk.deps.alerts = on.alerts;
+      expect((await desk.run("alerts", { action: "show", id })).data).toMatchObject({
+        coming: [
+          { kind: "step", route: "calm", step: 1, at: START + 5 * MINUTE },
+          { kind: "reminder", route: "loud", at: START + 14 * MINUTE },
+          { kind: "step", route: "loud", step: 1, reminders: 1 },
+          { kind: "step", route: "loud", step: 2, at: START + 20 * MINUTE },
+        ],
+      });
       await on.advance(6 * MINUTE);
       expect(await shown(on)).toBe("no further escalation of calm.");
       expect(await details(on, id)).toBe(`${ofLoud}, no further escalation of calm.`);

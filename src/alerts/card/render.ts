@@ -1,7 +1,7 @@
 /** What a card shows: one alert whole, or the worst of many and how many more. */
 import type { Alert, AlertCard } from "../../domain/alert.js";
 import type { OutboundMessage } from "../../domain/message.js";
-import { comingOf } from "../coming.js";
+import { type Coming, comingOf } from "../coming.js";
 import { labelsOf } from "../matchers.js";
 import { Plan } from "../plan.js";
 import { isOfWoken } from "../steps/breach.js";
@@ -78,6 +78,13 @@ export async function renderDetails(alert: Alert, destination: string, telling: 
   return alertDetails(alert, { ...(await factsOf(alert, destination, [alert], telling)), waiting }, telling);
 }
 
+/** What comes next of an alert as it is now. */
+export async function comingNow(alert: Alert, telling: Telling): Promise<Coming[]> {
+  const knownPlaces = await telling.store.placesOf(alert.id);
+  const plan = new Plan(alert, { now: telling.clock.now(), knownPlaces, isNew: false });
+  return comingOf(plan, routesFor(alert, telling), telling);
+}
+
 async function factsOf(
   alert: Alert,
   destination: string,
@@ -85,13 +92,10 @@ async function factsOf(
   telling: Telling,
 ): Promise<CardFacts> {
   const now = telling.clock.now();
-  const knownPlaces = await telling.store.placesOf(alert.id);
-  const plan = new Plan(alert, { now, knownPlaces, isNew: false });
-  const routes = routesFor(alert, telling);
   return {
     destination,
-    routes,
-    coming: comingOf(plan, routes, telling),
+    routes: routesFor(alert, telling),
+    coming: await comingNow(alert, telling),
     episodes,
     history: await telling.store.history(alert.id, 200),
     standing: await standingOf(alert, telling),

@@ -44,7 +44,16 @@ const event = z.object({
   reason: z.string().optional(),
 });
 
+const coming = z.object({
+  kind: z.enum(["reminder", "step"]),
+  route: z.string(),
+  step: z.number().optional().describe("The place of the escalation step in its route, from 1."),
+  at: time.optional(),
+  reminders: z.number().optional().describe("The step comes after so many reminders, not at a time."),
+});
+
 const detail = alert.extend({
+  coming: z.array(coming).describe("Reminders and escalation steps that come by themselves, the first one first."),
   notes: z.array(z.object({ by: z.string(), at: time, text: z.string() })),
   history: z.array(event),
 });
