@@ -36,7 +36,7 @@ describe("in quiet hours", () => {
     await on.crash(HOUR);
     await on.advance(HOUR);
     expect(overdue(on).map(({ text }) => /Reply to \w+/.exec(text)?.[0])).toEqual(["Reply to Late"]);
-    expect(overdue(on)[0]?.text).toContain("Overdue now. It waited for the end of the quiet hours.");
+    expect(overdue(on)[0]?.text).toContain("Overdue now. It waited because of quiet hours.");
     expect(overdue(on)[0]?.body.replyToId).toBe(on.posted()[0]?.id);
     const catchUp = on.posted().filter(({ text }) => text.includes("🌙"));
     expect(catchUp).toHaveLength(1);
@@ -72,7 +72,7 @@ describe("in quiet hours", () => {
     expect(news(on)).toEqual([]);
     await on.advance(HOUR + MINUTE);
     expect(news(on).map(({ text }) => text)).toEqual([
-      expect.stringMatching(/<@1\|Ann>[\s\S]*The snooze ended \(Ann snoozed it\)\. It waited for the end/),
+      expect.stringMatching(/<@1\|Ann>[\s\S]*The snooze ended \(Ann snoozed it\)\. It waited because of quiet hours/),
     ]);
   });
 

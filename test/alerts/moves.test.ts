@@ -188,7 +188,7 @@ describe("quiet hours that are changed while something waits for their end", () 
     expect(on.posted().filter(({ text }) => text.includes("While it was quiet: 3 alerts, 2 open"))).toHaveLength(1);
     const pages = on.posted().filter(({ text }) => text.includes("Escalated: step 1 of 1"));
     expect(pages.map(({ body }) => body.mentions !== undefined)).toEqual([true]);
-    expect(pages[0]?.text).toContain("It waited for the end of the quiet hours");
+    expect(pages[0]?.text).toContain("It waited because of quiet hours");
     expect(on.posted()).toHaveLength(2);
   };
 
@@ -211,6 +211,14 @@ describe("quiet hours that are changed while something waits for their end", () 
     expect(on.posted()).toEqual([]);
     await on.advance(HOUR);
     expectAll(on);
+  });
+
+  it("it is posted at once when the alert becomes too severe for them, and does not say that they have ended", async () => {
+    const { on } = await waiting();
+    await on.raise({ severity: "critical" });
+    await on.advance(10_000);
+    const pages = on.posted().filter(({ text }) => text.includes("Escalated: step 1 of 1"));
+    expect(pages.map(({ text }) => /It waited.*?\./.exec(text)?.[0])).toEqual(["It waited because of quiet hours."]);
   });
 
   it("it waits for the new end when they are shortened", async () => {
@@ -236,7 +244,7 @@ it("a page that waits for a chat that leaves the route follows its alert, unless
     await on.reload(through(OPS));
     await on.advance(MINUTE);
     expect(pages(on, OPS)).toHaveLength(1);
-    expect(pages(on, OPS)[0]?.text).not.toContain("waited for the end");
+    expect(pages(on, OPS)[0]?.text).not.toContain("It waited");
     await on.advance(2 * HOUR);
     expect(on.posted()).toEqual([]);
     expect(pages(on, OPS)).toHaveLength(1);

@@ -771,7 +771,7 @@ it("a step of which no private message arrives is reported with its result: noth
         "This step notifies none of its people",
         `cid cannot read ${ROOM} (the private chat takes no alerts now)`,
         `It is posted in ${ADMINS} as well`,
-        "It waited for the end of the quiet hours",
+        "It waited because of quiet hours",
         "This was the last step",
         "The private message to cid did not arrive: 403 no dm-cid",
         "The private message to ben did not arrive: 403 no dm-ben",

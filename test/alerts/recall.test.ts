@@ -38,7 +38,7 @@ it.each(["11:00", "11:01"])("quiet hours that end at %s, and a rota that hands o
   await on.advance(HOUR + 2 * MINUTE);
   expect(whom(on)).toEqual(["<@8|ben>"]);
   expect(pages(on)[0]?.text).toContain(
-    "Escalated: step 1 of 1 (ben). The people of this step have changed: it notifies ben now. It waited for the end of the quiet hours. This was the last step.",
+    "Escalated: step 1 of 1 (ben). The people of this step have changed: it notifies ben now. It waited because of quiet hours. This was the last step.",
   );
   expect(pages(on)[0]?.text).not.toContain("ann");
   const history = (await on.alerts.history(id)).map(({ reason = "" }) => reason);

@@ -361,7 +361,7 @@ export function note(urging: Urging, { isCalled, arriving, isUnreached }: Reach,
 export const directlyTo = (name: string, { inDoubtAt }: Alerting) =>
   `Sent to ${name} in a private chat: not notified ${inDoubtAt === undefined ? "" : "for certain "}where this alert is posted`;
 
-export const WAITED = "It waited for the end of the quiet hours";
+export const WAITED = "It waited because of quiet hours";
 
 /** For a page in a chat that has quiet hours. */
 function waitingAt(plan: Plan, destination: string, dueAt: number, alerting: Alerting) {
