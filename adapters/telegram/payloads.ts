@@ -27,6 +27,7 @@ export type EntityPayload = z.infer<typeof entity>;
 
 const file = z.object({
   file_id: z.string(),
+  file_unique_id: z.string().optional(),
   file_size: z.int().nonnegative().optional(),
   file_name: z.string().optional(),
   mime_type: z.string().optional(),

@@ -1,6 +1,6 @@
 /** Files that are elsewhere: the page shows none of another server, and links of a platform expire, so their bytes are kept here. */
 import type { EncodedPart, GatewayPort, SendOperation, SendResult } from "../../src/domain/adapter.js";
-import type { Attachment } from "../../src/domain/message.js";
+import { type Attachment, isSameFile } from "../../src/domain/message.js";
 import { systemClock } from "../../src/lib/clock.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
@@ -94,5 +94,5 @@ export async function withKeptFiles(
 
 /** Kept when the message was posted. Only ids of a platform are sure to stand for one file. */
 function isCopyOf(kept: Attachment, file: Attachment): boolean {
-  return file.platform !== undefined && kept.platform === file.platform && kept.ref === file.ref && !isElsewhere(kept);
+  return file.platform !== undefined && kept.platform === file.platform && isSameFile(kept, file) && !isElsewhere(kept);
 }

@@ -5,6 +5,8 @@ export const attachment = z.object({
   type: z.enum(["image", "file", "audio", "video"]),
   /** The platform's own reference (a Telegram file_id, a Discord attachment id, a web upload id). */
   ref: z.string(),
+  /** The same for as long as the file is the same, where `ref` may change (Telegram's file_unique_id). Absent: `ref` is. */
+  id: z.string().optional(),
   /** Where the bytes can be fetched; empty when the platform gives them by `ref` only. `file:` and `data:` are read locally. */
   url: z.string(),
   mimeType: z.string(),
@@ -14,6 +16,10 @@ export const attachment = z.object({
   platform: z.string().optional(),
 });
 export type Attachment = z.infer<typeof attachment>;
+
+/** Of two files of one platform. Names say nothing: all pasted pictures of Discord have the same. */
+export const isSameFile = (one: Attachment, other: Attachment): boolean =>
+  (one.id ?? one.ref) === (other.id ?? other.ref);
 
 export const inboundMessage = z.object({
   platform: z.string(),

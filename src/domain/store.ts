@@ -274,6 +274,11 @@ export interface Delivery extends NewDelivery {
   parts: DeliveryPart[];
 }
 
+/** What a delivery says from now on, and the files that this lacks. */
+export interface Corrected extends Pick<NewDelivery, "lostFiles"> {
+  message: OutboundMessage;
+}
+
 /** It is neither settled nor with an operator. */
 export const isUnderWay = ({ status }: Pick<Delivery, "status">): boolean =>
   status === "waiting" || status === "sending";
@@ -296,7 +301,7 @@ export interface OutboxStore {
     round?: number,
   ): Promise<void>;
   /** An open or held delivery of which no part was sent, is being sent or may have arrived says this instead; hooks decide in a new round. False: there is no such delivery. */
-  correct(id: string, message: OutboundMessage): Promise<boolean>;
+  correct(id: string, corrected: Corrected): Promise<boolean>;
   /** Hooks are about to be asked whether it may go: counts that, and resolves with the count at its commit. */
   asking(id: string): Promise<number>;
   /**

@@ -193,7 +193,7 @@ class RunningGateway implements Gateway {
       perMinute: createPerMinute(this.#deps.clock),
       tokens,
       confirmArrival: (id, partIndex, messageId) => this.#confirmArrival(id, partIndex, messageId),
-      correct: (copyId, message) => correct(copyId, message, this.#out),
+      correct: (copyId, corrected) => correct(copyId, corrected, this.#out),
       retract: (copyId) => retract(copyId, this.#out),
       wakeOutbox: (queue) => this.#rereadAndWake(queue),
       conversations: this.#conversations,

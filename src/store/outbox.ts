@@ -52,8 +52,8 @@ export function createOutbox(
     `UPDATE deliveries SET status = 'sending', frozen = iif(message IS ?, '', ifnull(?, '')), parts = ?
      WHERE id = ? AND status = 'waiting' AND round = ifnull(?, round)`,
   );
-  const correct = database.prepare<[string, number]>(
-    `UPDATE deliveries SET message = ?, frozen = NULL, parts = NULL, status = iif(status = 'held', 'held', 'waiting'),
+  const correct = database.prepare<[string, string, number]>(
+    `UPDATE deliveries SET message = ?, data = ?, frozen = NULL, parts = NULL, status = iif(status = 'held', 'held', 'waiting'),
        round = round + 1, asked = 0
      WHERE seq = ?`,
   );
@@ -246,13 +246,13 @@ export function createOutbox(
         if (hasHooks) addEnd(id);
         return true;
       }),
-    correct: (id, message) =>
+    correct: (id, { message, lostFiles }) =>
       write(() => {
         const record = find.get(id);
         const isHeld = record?.status === "held" && !mayHaveBeenSent(record);
         if (!record || (!isHeld && record.status !== "waiting" && record.status !== "sending")) return false;
         if (!isUntouched(record)) return false;
-        correct.run(JSON.stringify(message), record.seq);
+        correct.run(JSON.stringify(message), deliveryData({ ...parseData(record), lostFiles }), record.seq);
         return true;
       }),
     cancelRest: (id, reason, at, hasHooks) =>

@@ -1,4 +1,4 @@
-/** A file that cannot be passed on with a copy: the reader sees why, its author is notified, and it answers no customer. */
+/** Files in copies. One that cannot be passed on: the reader sees why, its author is notified, and it answers no customer. Corrections follow. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -158,4 +158,106 @@ describe("a file from discord", () => {
       /\[file: note\.txt could not be fetched: the gateway cannot use its folder of files[^/]*\]$/,
     );
   });
+});
+
+describe.each(["web", "discord"] as const)("a corrected file from telegram, with its copy on %s", (desk) => {
+  /** What is shown of the copy: its text, and the sizes of its files. */
+  const start = async () => {
+    const stack = await startStack({
+      withFlow: false,
+      config: (around) => ({ gateway: { default_route: { forward: `${desk}::${chatOf(desk, around)}` } } }),
+    });
+    afterTest(() => stack.stop());
+    const { discord, telegram, gateway } = stack;
+    const inWeb = async () => {
+      const answer = await fetch(`${gateway.url}/api/rooms/general/messages`, {
+        headers: { authorization: `Bearer ${TOKEN}` },
+      });
+      const { messages } = (await answer.json()) as {
+        messages: { text: string; attachments?: { sizeBytes: number }[] }[];
+      };
+      return messages.map(({ text, attachments = [] }) => [text, attachments.map(({ sizeBytes }) => sizeBytes)]);
+    };
+    const onDiscord = async () =>
+      [...(discord.world.channels.get(discord.channelId)?.messages.values() ?? [])].map(({ content, attachments }) => [
+        content,
+        attachments.map(({ size }) => size),
+      ]);
+    const shown = (part: string, ...sizes: number[]) =>
+      until(
+        async () =>
+          (await (desk === "web" ? inWeb() : onDiscord())).find(
+            ([text, of]) => String(text).includes(part) && String(of) === String(sizes),
+          ),
+        `"${part}" with files of ${sizes} bytes`,
+      );
+    const file = (kind: string, size: number) => ({ kind, name: `${kind}-${size}.bin`, content: "x".repeat(size) });
+    return { stack, telegram, people: telegram.people, shown, file };
+  };
+
+  it("keeps it when the words are corrected, and is exchanged when the file is", async () => {
+    const { telegram, people, shown, file } = await start();
+    for (const kind of ["photo", "document"]) {
+      const { message_id: id } = people.says(`a ${kind} wiht a typo`, { dm: true, file: file(kind, 7) });
+      await shown(`a ${kind} wiht a typo`, 7);
+      const where = { chatId: telegram.userId };
+      const asked = telegram.callsOf("getFile").length;
+      people.edits(id, `a ${kind} without a typo`, where);
+      const [text] = await shown(`a ${kind} without a typo`, 7);
+      expect(text).not.toContain("[");
+      expect(telegram.callsOf("getFile")).toHaveLength(asked);
+      people.edits(id, `another ${kind}`, { ...where, file: file(kind, 11) });
+      await shown(`another ${kind}`, 11);
+      people.edits(id, `a file instead of the ${kind}`, { ...where, file: file("document", 13) });
+      await shown(`a file instead of the ${kind}`, 13);
+    }
+  });
+
+  it.runIf(desk === "web")("is named when the new one is too large, and its author learns that once", async () => {
+    const { stack, telegram, people, shown, file } = await start();
+    const { message_id: id } = people.says("the plan", { dm: true, file: file("document", 7) });
+    await shown("the plan", 7);
+    refuseFile(stack);
+    const where = { chatId: telegram.userId };
+    people.edits(id, "the large plan", { ...where, file: file("document", 11) });
+    const [text] = await shown("the large plan");
+    expect(text).toContain("[file: document-11.bin was not passed on: larger than 20 MB]");
+    people.edits(id, "the very large plan", where);
+    await shown("the very large plan");
+    people.edits(id, "the small plan", { ...where, file: file("document", 13) });
+    await shown("the small plan", 13);
+    const notes = (await stack.platforms.telegram.seenPrivately("owner")).filter(({ text }) =>
+      text.includes("not passed on"),
+    );
+    expect(notes.map(({ text }) => text)).toEqual([expect.stringContaining("document-11.bin (larger than 20 MB)")]);
+  });
+});
+
+const fileOf = ({ apiUrl, world }: Stack["discord"], size: number) => ({
+  id: world.snowflake(),
+  filename: "image.png",
+  size,
+  url: `${apiUrl}/cdn/image.png?ex=fresh&size=${size}`,
+  content_type: "application/octet-stream",
+});
+
+it("two files of one name are two files, also when the words are corrected while the copy waits", async () => {
+  const stack = await startStack({
+    withFlow: false,
+    config: (around) => ({ gateway: { default_route: { forward: `telegram::${chatOf("telegram", around)}` } } }),
+  });
+  afterTest(() => stack.stop());
+  const { discord, telegram } = stack;
+  telegram.fail({ method: "sendDocument", action: { kind: "rate-limit", retryAfterS: 3 } });
+  const attachments = [fileOf(discord, 100), fileOf(discord, 200)];
+  const message = discord.people.says("two pictures", { dm: true, attachments });
+  const sent = () =>
+    telegram.callsOf("sendDocument").map(({ payload, files }) => [payload.caption, files[0]?.sizeBytes]);
+  await until(() => sent().length === 1, "the first attempt");
+  discord.people.edits(message.id, "two pictures, corrected", { channelId: message.channel_id });
+  await until(() => sent().length === 3, "both files");
+  expect(sent().slice(1)).toEqual([
+    [expect.stringContaining("two pictures, corrected"), 102],
+    [undefined, 202],
+  ]);
 });

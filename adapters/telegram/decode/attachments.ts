@@ -38,6 +38,7 @@ function attachment(type: Attachment["type"], file: FilePayload, mimeType: strin
   return {
     type,
     ref: file.file_id,
+    id: file.file_unique_id,
     url: "",
     mimeType: file.mime_type ?? mimeType,
     filename: file.file_name,

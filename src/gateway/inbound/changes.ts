@@ -45,13 +45,13 @@ export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inboun
   if (empty) return empty;
   const edits: NewDelivery[] = [];
   for (const [i, copy] of copies.entries()) {
-    const corrected = correctedCopy(message, copy, inbound);
+    const corrected = await correctedCopy(row, message, copy, inbound);
     if (await inbound.correct(copy.id, corrected)) continue;
     const facts = {
       address: copy.address,
       operation: "edit" as const,
       targetId: copy.id,
-      message: corrected,
+      ...corrected,
       cause: causeOf(row, "edit"),
       mirrors: { address: at, messageId: message.messageId },
       answers: notifiedOf(message, operator.role, copy),

@@ -7,9 +7,9 @@ import { type Address, formatAddress } from "../../domain/address.js";
 import { addressOf } from "../../domain/event.js";
 import type { Role } from "../../domain/identity.js";
 import { COPY_MARK, copyId } from "../../domain/journal.js";
-import type { Attachment, InboundMessage, OutboundMessage } from "../../domain/message.js";
+import { type Attachment, type InboundMessage, isSameFile, type OutboundMessage } from "../../domain/message.js";
 import { wasPurged } from "../../domain/purges.js";
-import type { Delivery, NewDelivery } from "../../domain/store.js";
+import type { Corrected, Delivery, NewDelivery } from "../../domain/store.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import type { LostFile } from "../../lib/lost-file.js";
 import { escapeMarkdown, literalMarkdown } from "../../lib/markdown/escape.js";
@@ -19,6 +19,7 @@ import { withoutUndefined } from "../../lib/without-undefined.js";
 import { completeAddress } from "../complete-address.js";
 import type { AnswersTo } from "../contract.js";
 import type { LaneRow } from "../conversation.js";
+import { MAX_CORRECTIONS } from "../outbound/corrected-with.js";
 import { answeredBy, attemptOf, causeOf, type Inbound, isAtDesk, messageAddress, newDelivery } from "./receiving.js";
 import { senderOf } from "./sender.js";
 import { withCopySight } from "./sights-of.js";
@@ -90,23 +91,29 @@ export async function isOurs(
 }
 
 /**
- * Files that only their own platform can read are copied. What cannot be read now is tried again with its message, so this throws;
- * what can never be read, or not at the last attempt, is named in the text instead.
+ * Files that only their own platform can read are copied. What cannot be read now is tried again with its message, so this throws; what
+ * can never be read, or not at the last attempt, is named in the text instead. `before`: versions of the copy, whose files are not read again.
  */
 async function withAddresses(
   row: LaneRow,
   message: InboundMessage,
   to: Address,
   inbound: Inbound,
+  before: readonly Delivery[] = [],
 ): Promise<Pick<InboundMessage, "attachments"> & { lostFiles: LostFile[] }> {
   const { adapters, keepFile, config, logger } = inbound;
   const isOutOfReach = (file: Attachment) => file.url === "" && message.platform !== to.platform;
   const adapter = adapters.get(message.platform);
+  const copied = before.flatMap((version) => version.message?.attachments ?? []);
+  const alreadyLost = before.flatMap((version) => version.lostFiles ?? []);
   const attachments: Attachment[] = [];
   const lostFiles: LostFile[] = [];
   for (const file of message.attachments) {
-    if (!isOutOfReach(file)) {
-      attachments.push(file);
+    const known = isOutOfReach(file) ? copied.find((other) => isSameFile(other, file)) : file;
+    const lost = known ? undefined : alreadyLost.find(isOf(file));
+    if (known || lost) {
+      attachments.push(known ?? file);
+      if (lost) lostFiles.push(lost);
       continue;
     }
     try {
@@ -121,7 +128,7 @@ async function withAddresses(
         "a file could not be copied for a forward",
       );
       attachments.push(file);
-      lostFiles.push(lostFile(nameOfFile(file), error));
+      lostFiles.push({ ...lostFile(nameOfFile(file), error), id: file.id ?? file.ref });
     }
   }
   return { attachments, lostFiles };
@@ -140,7 +147,7 @@ async function isToDirect({ address, messageId, isPrivate }: Origin, { store }: 
  */
 export function asCopy(
   message: InboundMessage,
-  to: Pick<Address, "platform"> & { isPlaced: boolean; lostFiles: readonly LostFile[] | undefined },
+  to: Pick<Address, "platform"> & { isPlaced: boolean; lostFiles: readonly LostFile[] },
   { adapters, offers }: Pick<Inbound, "adapters" | "offers">,
 ): OutboundMessage {
   const isElsewhere = message.platform !== to.platform;
@@ -159,17 +166,21 @@ export function asCopy(
   };
 }
 
-/** What the copy of a message says after a correction. One that is not posted keeps what it answers, and the files that it got. */
-export function correctedCopy(message: InboundMessage, copy: Delivery, inbound: Inbound): OutboundMessage {
-  const { address, status, lostFiles, message: before } = copy;
+/** What the copy of a message says after a correction. Only files that are new in it are fetched. One that is not posted keeps what it answers. */
+export async function correctedCopy(
+  row: LaneRow,
+  message: InboundMessage,
+  copy: Delivery,
+  inbound: Inbound,
+): Promise<Corrected> {
+  const { address, status, message: before } = copy;
+  const versions = [copy, ...(await inbound.store.outbox.list({ targetId: copy.id, limit: MAX_CORRECTIONS }))];
+  const { attachments, lostFiles } = await withAddresses(row, message, address, inbound, versions);
   const to = { ...address, isPlaced: namesPlace(copy), lostFiles };
-  if (status === "sent") return asCopy(message, to, inbound);
-  const files = message.attachments.map(
-    (file) => before?.attachments?.find((other) => nameOfFile(other) === nameOfFile(file)) ?? file,
-  );
+  const replyToId = status === "sent" ? undefined : before?.replyToId;
   return {
-    ...asCopy({ ...message, attachments: files }, to, inbound),
-    ...withoutUndefined({ replyToId: before?.replyToId }),
+    message: { ...asCopy({ ...message, attachments }, to, inbound), ...withoutUndefined({ replyToId }) },
+    lostFiles: lostFiles.length > 0 ? lostFiles : undefined,
   };
 }
 
@@ -288,8 +299,13 @@ async function counterpart(
 
 const nameOfFile = ({ type, filename }: Attachment) => filename ?? type;
 
-function named(file: Attachment, { lostFiles = [] }: Pick<NewDelivery, "lostFiles">): string {
-  const lost = lostFiles.find(({ name }) => name === nameOfFile(file));
+const isOf =
+  ({ id, ref }: Attachment) =>
+  (lost: LostFile) =>
+    lost.id === (id ?? ref);
+
+function named(file: Attachment, { lostFiles }: { lostFiles: readonly LostFile[] }): string {
+  const lost = lostFiles.find(isOf(file));
   const name = file.filename ? `: ${escapeMarkdown(file.filename)}` : "";
   return `[${file.type}${name}${lost ? ` was not passed on: ${escapeMarkdown(lost.why)}` : ""}]`;
 }

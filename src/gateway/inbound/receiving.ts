@@ -2,8 +2,8 @@
 import type { Address } from "../../domain/address.js";
 import { addressOf, type InboundEvent } from "../../domain/event.js";
 import { answerId, type Cause, numberedDispatch } from "../../domain/journal.js";
-import type { InboundMessage, OutboundMessage } from "../../domain/message.js";
-import type { NewDelivery } from "../../domain/store.js";
+import type { InboundMessage } from "../../domain/message.js";
+import type { Corrected, NewDelivery } from "../../domain/store.js";
 import { immutable } from "../../fast/isolate.js";
 import type { DispatchOptions } from "../../hooks/options.js";
 import type { PerMinute } from "../../lib/per-minute.js";
@@ -38,7 +38,7 @@ export interface Inbound extends Deps {
   /** This part of a held delivery did arrive, as this message of its platform: it is taken as sent. */
   confirmArrival(deliveryId: string, partIndex: number, messageId: string): Promise<void>;
   /** The original of this copy was corrected: what was certainly not posted of it says this. False: an edit has to follow. */
-  correct(copyId: string, message: OutboundMessage): Promise<boolean>;
+  correct(copyId: string, corrected: Corrected): Promise<boolean>;
   /** The original of this copy was deleted: what was certainly not posted of it is not sent. True when nothing is left to delete. */
   retract(copyId: string): Promise<boolean>;
   /** Something changed in this queue of the outbox: it is read from the store. */

@@ -5,14 +5,18 @@ import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
 import type { LostFile } from "../../lib/lost-file.js";
 import { escapeMarkdown } from "../../lib/markdown/escape.js";
+import { MAX_CORRECTIONS } from "./corrected-with.js";
 import { noticeId, privately } from "./notify-asker.js";
 import type { Outbound } from "./sending.js";
 
-/** Before the copy counts as sent: a crash between both loses no note. An edit repeats what its author knows. */
+/** Before the copy counts as sent: a crash between both loses no note. Of a correction: those that its author does not know yet. */
 export async function notifyOfLostFiles(copy: Delivery, out: Outbound): Promise<void> {
-  const { mirrors, operation, cause, address, answers } = copy;
-  const files = lostFilesOf(copy);
-  if (!mirrors || operation !== "send" || files.length === 0) return;
+  const { mirrors, cause, address, answers } = copy;
+  const lost = lostFilesOf(copy);
+  if (!mirrors || lost.length === 0) return;
+  const known = await knownBefore(copy, out);
+  const files = lost.filter(({ id, name, why }) => !known.some((k) => k.id === id && k.name === name && k.why === why));
+  if (files.length === 0) return;
   const event = (await out.store.inbox.find(mirrors.address, mirrors.messageId))?.event;
   if (event === undefined || !("message" in event) || event.message.isBot) return;
   const { userId, isDm, messageId } = event.message;
@@ -47,6 +51,12 @@ export async function notifyOfLostFiles(copy: Delivery, out: Outbound): Promise<
   };
   await out.store.outbox.enqueue([notice], out.clock.now());
   out.wake(queueOf(notice));
+}
+
+async function knownBefore({ id, targetId }: Delivery, { store: { outbox } }: Outbound): Promise<LostFile[]> {
+  if (targetId === undefined) return [];
+  const versions = [await outbox.get(targetId), ...(await outbox.list({ targetId, limit: MAX_CORRECTIONS }))];
+  return versions.flatMap((version) => (version && version.id !== id ? lostFilesOf(version) : []));
 }
 
 const nameWithReason = ({ name, why }: LostFile) => `${escapeMarkdown(name)} (${escapeMarkdown(why)})`;

@@ -30,7 +30,10 @@ export async function release(deliveryId: string, confirmed: boolean, out: Outbo
   const isCorrected =
     !confirmed &&
     newest?.message !== undefined &&
-    (await store.outbox.correct(deliveryId, { replyToId: delivery.message?.replyToId, ...newest.message }));
+    (await store.outbox.correct(deliveryId, {
+      message: { replyToId: delivery.message?.replyToId, ...newest.message },
+      lostFiles: newest.lostFiles,
+    }));
   if (delivery.status === "sent") {
     await showEnd(delivery, "sent", "", out);
     await reportSent(delivery, out);

@@ -1,8 +1,7 @@
 /** The original of a copy was deleted or corrected, or an operator ends it: what was not posted of the copy follows, and so does its author's notice. */
 import { isAmbiguous, isInDoubt, isUnanswered, saysInDoubt } from "../../domain/given-up.js";
-import type { OutboundMessage } from "../../domain/message.js";
 import { queueOf } from "../../domain/outbox-queue.js";
-import { type CancelledRest, type Delivery, isUnderWay } from "../../domain/store.js";
+import { type CancelledRest, type Corrected, type Delivery, isUnderWay } from "../../domain/store.js";
 import { showEnd } from "./answer-notices.js";
 import type { Outbound } from "./sending.js";
 import { cancelRest, DELETED_BEFORE, withdraw } from "./withdraw.js";
@@ -58,10 +57,10 @@ async function showCancelled(id: string, out: Outbound): Promise<void> {
 }
 
 /** The original of this copy was corrected. False: it may be posted already, or an earlier correction follows it, so this one has to follow, too. */
-export async function correct(copyId: string, message: OutboundMessage, out: Outbound): Promise<boolean> {
+export async function correct(copyId: string, corrected: Corrected, out: Outbound): Promise<boolean> {
   const { outbox } = out.store;
   if ((await outbox.list({ targetId: copyId, limit: 1 })).length > 0) return false;
-  if (!(await outbox.correct(copyId, message))) return false;
+  if (!(await outbox.correct(copyId, corrected))) return false;
   const copy = await outbox.get(copyId);
   if (copy) out.wake(queueOf(copy));
   return true;

@@ -131,7 +131,7 @@ describe("attachments", () => {
     ["sticker", { type: "image", ref: "sticker", mimeType: "image/webp", sizeBytes: 20_000 }],
     ["sticker-animated", { type: "file", ref: "sticker", mimeType: "application/x-tgsticker", sizeBytes: 20_000 }],
   ])("%s", (name, attachment) => {
-    expect(messageOf(name).attachments).toEqual([{ url: "", ...attachment }]);
+    expect(messageOf(name).attachments).toEqual([{ url: "", id: expect.any(String), ...attachment }]);
   });
 
   it("take the largest size of a photo, with its caption", () => {

@@ -59,9 +59,15 @@ export class People {
     }
   }
 
-  edits(messageId: string, content: string, where: Where = {}): void {
+  /** With `attachments`, those are left. */
+  edits(
+    messageId: string,
+    content: string,
+    { attachments, ...where }: Where & Pick<NewMessage, "attachments"> = {},
+  ): void {
     const { channel, message } = this.#find(messageId, where.channelId);
     Object.assign(message, { content, edited_timestamp: new Date().toISOString() });
+    if (attachments) Object.assign(message, { attachments });
     const author = this.#world.users.get(message.author.id);
     this.#tell("MESSAGE_UPDATE", channel, { ...message, ...(author ? this.#memberOf(channel, author) : undefined) });
   }

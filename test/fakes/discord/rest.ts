@@ -69,9 +69,10 @@ function refreshUrls({ body }: RestRequest): RestAnswer {
   return ok({ refreshed_urls });
 }
 
-/** Its links have expired, unless they are fresh. */
+/** Its links have expired, unless they are fresh. `size`: how long the file is. */
 function cdnFile({ isCdnEmpty }: RestContext, { query }: RestRequest): RestAnswer {
-  if (query.get("ex") === "fresh" && !isCdnEmpty) return ok("the file");
+  if (query.get("ex") === "fresh" && !isCdnEmpty)
+    return ok(query.has("size") ? "x".repeat(Number(query.get("size"))) : "the file");
   return { status: 404, kind: "other", body: "This content is no longer available." };
 }
 

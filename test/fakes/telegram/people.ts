@@ -22,6 +22,8 @@ export interface Saying extends Where {
   isSilent?: boolean;
 }
 
+const MEDIA = ["photo", "document", "video", "audio", "animation"];
+
 export class People {
   readonly #world: World;
   readonly #updates: Updates;
@@ -104,10 +106,13 @@ export class People {
     );
   }
 
-  edits(messageId: number, text: string, where: Where = {}): FakeMessage {
+  /** The text or caption; with `file`, that takes the place of the file before, of whatever kind. */
+  edits(messageId: number, text: string, { file, ...where }: Where & Pick<Saying, "file"> = {}): FakeMessage {
     const { message } = this.#find(messageId, where.chatId);
     const entities = findEntities(text);
     const isCaption = message.text === undefined;
+    if (file) for (const kind of MEDIA) delete message[kind];
+    if (file) Object.assign(message, contentOf(file.kind, this.#file(file)));
     Object.assign(message, {
       edit_date: Math.floor(Date.now() / 1000),
       [isCaption ? "caption" : "text"]: text,
