@@ -7,6 +7,7 @@ import { z } from "zod";
 import type { SendResult } from "../../src/domain/adapter.js";
 import { ExchangeError } from "../../src/fast/exchange.js";
 import { errorMessage } from "../../src/lib/errors.js";
+import type { LostFile } from "../../src/lib/lost-file.js";
 import { MISSING_PERMISSIONS } from "./codes.js";
 import { idOf, Limited, OwnLimit, Refusal, ServerFault, UnreadableAnswer } from "./errors.js";
 import { InvalidRequestPause } from "./refusals.js";
@@ -81,12 +82,13 @@ export function describeFailure(error: unknown): string {
 }
 
 /** Why Discord refuses the files of an upload; undefined when the refusal is not about them. */
-export function fileRefusal(error: unknown): string | undefined {
+export function fileRefusal(error: unknown): Omit<LostFile, "name"> | undefined {
   if (!(error instanceof Refusal)) return undefined;
-  if (error.status === TOO_LARGE || FILE_TOO_LARGE.has(error.code)) return "it is too large for Discord";
-  if (FILE_INVALID.has(error.code) || isOfAttachments(error)) return "Discord does not accept it";
-  if (error.code === MISSING_PERMISSIONS) return "the bot needs the permission Attach Files";
-  if (error.code === UPLOADS_LIMITED) return "Discord limits uploads of files in this server";
+  if (error.status === TOO_LARGE || FILE_TOO_LARGE.has(error.code))
+    return { why: "it is too large for Discord", isTooLarge: true };
+  if (FILE_INVALID.has(error.code) || isOfAttachments(error)) return { why: "Discord does not accept it" };
+  if (error.code === MISSING_PERMISSIONS) return { why: "the bot needs the permission Attach Files" };
+  if (error.code === UPLOADS_LIMITED) return { why: "Discord limits uploads of files in this server" };
   return undefined;
 }
 

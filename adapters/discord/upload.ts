@@ -77,10 +77,10 @@ export function traitsOf({ isPlain, request }: Upload): Pick<Sent, "isPlain" | "
 /** Without its files, and a note for each, when Discord refused them: a message is not lost to its attachment. */
 function withoutFiles(upload: Upload, error: unknown): Upload | undefined {
   const { files, signal } = upload.extra;
-  const why = files && fileRefusal(error);
-  if (why === undefined || !files) return undefined;
-  const notes = files.map(({ name }) => `[file: ${name} could not be attached: ${why}]`);
-  upload.lostFiles?.push(...files.map(({ name }) => ({ name, why })));
+  const refusal = files && fileRefusal(error);
+  if (refusal === undefined || !files) return undefined;
+  const notes = files.map(({ name }) => `[file: ${name} could not be attached: ${refusal.why}]`);
+  upload.lostFiles?.push(...files.map(({ name }) => ({ name, ...refusal })));
   const content = withLines(upload.request.content, notes);
   const { attachments: _files, ...body } = upload.body;
   return { ...upload, body: { ...body, content }, request: { ...upload.request, content }, extra: { signal } };

@@ -16,11 +16,17 @@ const refuseFile = ({ telegram }: Stack) => {
   telegram.fail({ method: "getFile", action });
   return true;
 };
+const tooLargeForDiscord = ({ discord }: Stack) => {
+  const body = { code: 40005, message: "Request entity too large" };
+  discord.fail({ isUpload: true, action: { kind: "status", status: 413, body } });
+  return true;
+};
 const expired = ({ discord }: Stack) => `${discord.apiUrl}/cdn/note.txt?ex=1`;
 const forbidden = () => "http://10.1.2.3/note.txt";
 
 describe.each([
   ["telegram", "discord", "larger than 20 MB", "a smaller file", refuseFile],
+  ["telegram", "discord", "too large for Discord", "a smaller file", tooLargeForDiscord],
   ["discord", "telegram", "link has expired, or it was deleted", "send the file again", expired],
   ["discord", "telegram", "may not be fetched", "send the file again", forbidden],
   ["discord", "web", "link has expired, or it was deleted", "send the file again", expired],
