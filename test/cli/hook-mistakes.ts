@@ -352,6 +352,16 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { shell: { command: ["true"], skip_if: 'step.stdout.lowerAscii() == "OK"' } },
     /skip_if: .*step\.stdout\.lowerAscii\(\) has no capital letters, so those of "OK" never fit: write them in lower case$/,
   ),
+  "a part of a list in an event": eventHook(
+    { match: { when: 'payload.l.contains("x") || payload.n.matches("5")' } },
+    {
+      schema: {
+        required: ["l", "n"],
+        properties: { l: { type: "array", items: { type: "string" } }, n: { type: "number" } },
+      },
+    },
+    /payload\.l is a list, and contains\(\) is for text: write "x" in payload\.l[\s\S]*payload\.n is a number, and matches\(\) is for text/,
+  ),
   "a number for text": step(
     { shell: { command: ["true"], skip_if: "steps[0].stdout == 5" } },
     /skip_if: .*steps\[0\]\.stdout is text, so a comparison with 5 \(a number\) never holds: write "5"$/,

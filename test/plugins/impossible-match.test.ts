@@ -17,6 +17,7 @@ const point = definePoint({
     severity: z.enum(["low", "high"]),
     toolName: z.string(),
     message: z.object({ text: z.string() }),
+    tags: z.array(z.string()),
     tone: z.enum(["good", "bad"]).optional(),
   }),
   summary: "For tests.",
@@ -28,6 +29,7 @@ const point = definePoint({
     severity: "low",
     toolName: "shell",
     message: { text: "hi" },
+    tags: ["a"],
   },
 });
 
@@ -136,6 +138,22 @@ describe("a matcher is impossible when it asks for", () => {
       'payload.message.text.lowerAscii() has no capital letters, so those of "Passwort" never fit: write them in lower case',
     ],
     [
+      "a capital letter with an accent",
+      { when: 'payload.message.text.lowerAscii().contains("Ärger")' },
+      'payload.message.text.lowerAscii() has no capital letters, so those of "Ärger" never fit: write them in lower case',
+    ],
+    ["a part of a number", { when: 'payload.n.contains("5")' }, "payload.n is a number, and contains() is for text"],
+    [
+      "a part of a list",
+      { when: 'payload.tags.contains("x")' },
+      'payload.tags is a list, and contains() is for text: write "x" in payload.tags',
+    ],
+    [
+      "a number at the start of a text",
+      { when: "payload.tags.exists(t, t.startsWith(-3))" },
+      'startsWith() takes text: write startsWith("-3")',
+    ],
+    [
       "a word that is not in the list of words",
       { when: '["a", "b"].exists(w, w == "c" && payload.message.text.contains(w))' },
       'w is never "c": it is one of a, b',
@@ -205,7 +223,8 @@ describe("a matcher is impossible when it asks for", () => {
     { when: String.raw`payload.message.text.lowerAscii().matches(r"\bsecret\b[A-Za-z\S\D]|(?P<Word>ä)")` },
     { when: 'payload.message.text.lowerAscii().matches("(?i)(Secret|Passwort)")' },
     { when: 'payload.message.text.upperAscii().matches("(?s)^SECRET$")' },
-    { when: '["secret", "Ärger"].exists(w, payload.message.text.lowerAscii().contains(w))' },
+    { when: '["secret", "ärger"].exists(w, payload.message.text.lowerAscii().contains(w))' },
+    { when: 'payload.tags.exists(t, t.startsWith("3")) || "x" in payload.tags || size(payload.tags) == 3' },
     { when: '["Secret"].exists(w, payload.message.text.contains(w) || w.lowerAscii() == payload.message.text)' },
     { tools: ["shell", "^git", "git$"] },
     { severities: ["HIGH"] },

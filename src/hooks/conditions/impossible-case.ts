@@ -8,8 +8,8 @@ interface Case {
   readonly remedy: string;
 }
 
-const LOWER: Case = { lacking: /[A-Z]/, lacks: "capital letters", remedy: "lower case" };
-const UPPER: Case = { lacking: /[a-z]/, lacks: "small letters", remedy: "upper case" };
+const LOWER: Case = { lacking: /\p{Lu}/u, lacks: "capital letters", remedy: "lower case" };
+const UPPER: Case = { lacking: /\p{Ll}/u, lacks: "small letters", remedy: "upper case" };
 const SEARCHES: ReadonlySet<string> = new Set(["contains", "startsWith", "endsWith", "matches"]);
 
 /** One sentence for each text. `textsOf`: the texts that a node can be, or that are the items of a list. */

@@ -42,6 +42,7 @@ export function conditionProblems(source: string, variables: Variables, example?
     problems.push(...caseProblems(node, source, (one) => textsOf(one, scope)));
     problems.push(...timeProblems(node, source, (one) => typedField(known(one)), example));
     if (node === ast) problems.push(...truthProblems(node, known));
+    problems.push(...textCallProblems(node, known));
     const ofItems = itemCondition(node, scope);
     if (ofItems !== undefined)
       problems.push(...truthProblems(ofItems.condition, (one) => knownField(one, ofItems.scope)));
@@ -155,6 +156,27 @@ function truthProblems(node: ASTNode, known: (node: ASTNode) => KnownField | und
   return [
     `${field.name} is ${inWords(types)}, not true or false: compare it, as in ${field.name} ${comparedBy(types)}`,
   ];
+}
+
+/** Calls that CEL has for text only, the first with text. */
+const TEXT_SEARCHES: ReadonlySet<string> = new Set(["contains", "startsWith", "endsWith", "matches"]);
+const TEXT_CALLS: ReadonlySet<string> = new Set([...TEXT_SEARCHES, "lowerAscii", "upperAscii", "trim", "split"]);
+
+/** `payload.list.contains("x")`, `payload.text.startsWith(3)`: there is no answer for any payload. */
+function textCallProblems(node: ASTNode, known: (node: ASTNode) => KnownField | undefined): string[] {
+  if (node.op !== "rcall" || !TEXT_CALLS.has(node.args[0])) return [];
+  const [call, holder, [argument]] = node.args;
+  const field = known(holder);
+  const types = field && typesOf(field.schema);
+  const [value] = argument === undefined ? [] : literalsOf(argument, false);
+  if (field !== undefined && types !== undefined && types.size > 0 && !types.has("string")) {
+    const isIn = types.has("array") && call === "contains" && value !== undefined;
+    return [
+      `${field.name} is ${inWords(types)}, and ${call}() is for text${isIn ? `: write ${written(value)} in ${field.name}` : ""}`,
+    ];
+  }
+  const isText = value === undefined || typeof value === "string" || !TEXT_SEARCHES.has(call);
+  return isText ? [] : [`${call}() takes text: write ${call}("${value}")`];
 }
 
 const written = (value: unknown) => (typeof value === "string" ? `"${value}"` : String(value));
