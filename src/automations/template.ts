@@ -37,7 +37,7 @@ export interface TemplateRules {
   readonly forChat?: readonly string[];
   /** Options that are argument lists: no template makes an option (`-x`) of what was none. */
   readonly argumentLists?: readonly string[];
-  /** Paths of files and `url`: no template takes a step upwards (`..`), and in an address that begins with its server every value is encoded. */
+  /** Paths of files and addresses (`card.url`): no template takes a step upwards (`..`), and in an address that begins with its server every value is encoded. */
   readonly places?: readonly string[];
   /** Texts that are sent as a form (`a={{ … }}&b=…`): every value is encoded. */
   forms?(options: unknown): readonly string[];
@@ -100,7 +100,7 @@ export function compileOptions<T>(options: T, names: TemplateNames, rules: Templ
       return templates.reduce((whole, one) => {
         const text = renderOne(one, data);
         if (rules.argumentLists?.includes(String(one.path[0]))) refuseNewOption(one, text);
-        if (rules.places?.includes(String(one.path[0]))) refuseWayUp(one, text);
+        if (rules.places?.includes(settingOf(one.path))) refuseWayUp(one, text);
         const rendered = replaceAt(whole, one.path, text);
         return (one.isLine ? replaceAt(rendered, [...one.path.slice(0, -1), "isFilledIn"], true) : rendered) as T;
       }, options);
@@ -114,10 +114,12 @@ const KEY_IS_TEMPLATE =
 function engineFor(path: readonly (string | number)[], source: string, rules: TemplateRules): Liquid {
   const { forModel, forChat, places } = rules;
   if (forModel?.includes(String(path[0]))) return fencingEngine();
-  if (places?.includes(String(path[0])) && isAddress(source)) return addressEngine();
-  const names = path.filter((part) => typeof part === "string").join(".");
-  return forChat?.includes(names) ? linklessEngine() : plainEngine();
+  if (places?.includes(settingOf(path)) && isAddress(source)) return addressEngine();
+  return forChat?.includes(settingOf(path)) ? linklessEngine() : plainEngine();
 }
+
+/** `buttons.url` of every button. */
+const settingOf = (path: readonly (string | number)[]) => path.filter((part) => typeof part === "string").join(".");
 
 function renderOne({ engine, parsed, path }: Compiled, data: object): string {
   try {

@@ -1,14 +1,33 @@
-/** Links in what strangers wrote, posted by a hook: their words cannot hide where they lead. The links of the hook's own text stay links. */
+/**
+ * Links that a hook posts. The words of those that strangers wrote cannot hide where they lead, and the links of the hook's own text stay links.
+ * No value decides where an address of the hook's own leads.
+ */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { until } from "../support/until.js";
 import { type Product, ROOM, startProduct } from "./product.js";
+
+const posting = (id: string, options: object) => ({
+  id,
+  trigger: { event: id },
+  run: { chat: { to: ROOM, ...options } },
+});
 
 let product: Product;
 beforeAll(async () => {
   const text = "{{ event.words }} ([record]({{ event.url }}))";
   const card = { title: "New [words](here)", text, fields: [{ name: "Words", value: text }] };
   product = await startProduct({
-    hooks: [{ id: "tells", trigger: { event: "tells" }, run: { chat: { to: ROOM, text, card } } }],
+    hooks: [
+      { id: "tells", trigger: { event: "tells" }, run: { chat: { to: ROOM, text, card } } },
+      posting("card", {
+        card: { title: "Build", url: "https://ci.example.org/b/{{ event.build }}?by={{ event.by }}" },
+      }),
+      posting("button", {
+        text: "Build",
+        buttons: [[{ label: "Open", url: "https://ci.example.org/b/{{ event.build | url_encode }}#{{ event.by }}" }]],
+      }),
+      posting("whole", { card: { title: "Whole", url: "{{ event.link }}" } }),
+    ],
   });
 }, 60_000);
 afterAll(() => product.close());
@@ -30,4 +49,46 @@ it("are shown as they were written, in texts and cards", async () => {
     expect(html).toMatch(/\[the invoice\]\((<a [^>]*>)?https:\/\/evil\.example/);
     expect(html).toMatch(/<a [^>]*href="https:\/\/records\.example\/7"[^>]*>record<\/a>/);
   }
+});
+
+type Posted = { card?: { title: string; url?: string }; buttons?: { url: string }[][] };
+
+/** The run of a hook for one more event; and the addresses that its message has, when it posted one. */
+async function outcomeOf(name: string, payload: Record<string, unknown>) {
+  const before = (await product.messages()).length;
+  const runs = product.runs(name).length;
+  await product.event(payload, { name });
+  const run = (await product.ended(name, runs + 1)).at(-1);
+  if (run?.status !== "succeeded") return { status: run?.status, reason: run?.statusReason };
+  const posted = (await until(async () => (await product.messages())[before], "the message")) as Posted;
+  return { url: posted.card?.url ?? posted.buttons?.[0]?.[0]?.url };
+}
+
+it.each(["card", "button"])(
+  "in the address of a %s, values are encoded, and none leads out of its folder",
+  async (name) => {
+    const slash = name === "card" ? "/" : "%2F";
+    const by = name === "card" ? "?by=" : "#";
+    expect(await outcomeOf(name, { build: "a/b?c#d\\", by: "x&y=@" })).toEqual({
+      url: `https://ci.example.org/b/a${slash}b%3Fc%23d%5C${by}x%26y%3D%40`,
+    });
+    expect(await outcomeOf(name, { build: ".", by: "../.." })).toMatchObject({
+      url: expect.stringContaining("ci.example.org/b/."),
+    });
+    expect(await outcomeOf(name, { build: "..", by: "" })).toEqual({
+      status: "failed",
+      reason: expect.stringContaining('a value leads out of the folder, with ".."'),
+    });
+  },
+);
+
+it("an address that is one value leads where the value says, to a web page or nowhere", async () => {
+  expect(await outcomeOf("whole", { link: "https://x.example/a?b=c&d#e" })).toEqual({
+    url: "https://x.example/a?b=c&d#e",
+  });
+  expect(await outcomeOf("whole", {})).toEqual({ url: undefined });
+  expect(await outcomeOf("whole", { link: "javascript:alert(1)" })).toEqual({
+    status: "failed",
+    reason: expect.stringContaining("card.url: expected an address that starts with https: or http:"),
+  });
 });

@@ -1064,6 +1064,14 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { ...received, run: { http: { url: "https://example.com", body: "[{{ event.message.text | upcase }}]" } } },
     /http\.body: .*would be a part of the JSON, and could add fields/,
   ),
+  "a value in the server of a card's address": chat(
+    { card: { title: "x", url: "https://ci.example.org{{ event.message.text }}" } },
+    /card\.url: .*would decide which server the address leads to: start with the server's name/,
+  ),
+  "a value in the server of a button's address": press(
+    { label: "Open", url: "https://{{ event.message.text }}.example.org/" },
+    /buttons\.0\.0\.url: .*would decide which server the address leads to: start with the server's name/,
+  ),
   "a login in the address of a request": hook(
     { ...received, run: { http: { url: "https://user:pw@example.com/" } } },
     /http\.url: .*a login in the address is not sent: remove it, and write `auth: /,

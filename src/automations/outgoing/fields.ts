@@ -14,14 +14,17 @@ export const variableName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "expected the name of an environment variable, such as DEPLOY_SECRET");
 
+/** Of every address that a definition gives, to requests and to people: undefined when no value is part of its server, or the whole address is a value. */
+export function serverProblem(url: string): string | undefined {
+  if (hasFixedServer(url) || !/https?:/i.test(url)) return undefined;
+  return "a value from the event would decide which server the address leads to: start with the server's name, and write templates after the slash (https://ci.example.org/{{ … }}), or give the whole address as one template";
+}
+
 /** One with a template in it can only be judged when it runs. */
 export const webAddress = z.string().superRefine((text, context) => {
   if (isTemplate(text)) {
-    if (!hasFixedServer(text) && /https?:/i.test(text))
-      context.addIssue({
-        code: "custom",
-        message: `a value from the event would decide which server is asked: start with the server's name, and write templates after the slash (https://ci.example.org/{{ … }}), or give the whole address as one template`,
-      });
+    const problem = serverProblem(text);
+    if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
     if (/https?:\/\/[^/?#]*@/i.test(text)) context.addIssue({ code: "custom", message: LOGIN_IN_URL });
     return;
   }

@@ -346,7 +346,11 @@ hooks:
     ].map((url): [string, string, unknown[]] => [
       `a value as the server of ${url}`,
       `id: a\non: message_received\nrun:\n  http: { url: '${url}' }\n`,
-      [expect.stringMatching(/^5 run\.http\.url: a value from the event would decide which server is asked/)],
+      [
+        expect.stringMatching(
+          /^5 run\.http\.url: a value from the event would decide which server the address leads to/,
+        ),
+      ],
     ]),
     [
       "a secret for a server that a value decides",

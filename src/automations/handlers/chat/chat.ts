@@ -7,7 +7,7 @@ import type { Handler, HandlerResult } from "../../handler.js";
 import { placeOf } from "../../outgoing/chat-address.js";
 import type { RunContext } from "../../run-context.js";
 import { cleanLabel, commandProblems, wantedProblems } from "./buttons.js";
-import { type ChatOptions, chatOptions, isEmpty } from "./options.js";
+import { addressProblem, type ChatOptions, chatOptions, isEmpty } from "./options.js";
 import { findThread } from "./thread.js";
 
 export const chatHandler: Handler<ChatOptions> = {
@@ -19,6 +19,7 @@ export const chatHandler: Handler<ChatOptions> = {
   chats: ({ to }) =>
     typeof to === "string" ? [{ path: ["to"], text: to }] : to.map((text, index) => ({ path: ["to", index], text })),
   forChat: ["text", "card.text", "card.fields.value"],
+  places: ["card.url", "buttons.url"],
   buttons: ["buttons"],
   missing: ({ buttons }, { commands, hooksAndPoints }) => commandProblems(buttons, commands, hooksAndPoints),
   async run(options, context) {
@@ -28,6 +29,9 @@ export const chatHandler: Handler<ChatOptions> = {
     const [wrong] = (message.buttons ?? []).flat().flatMap((one) => wantedProblems(one, true));
     if (wrong !== undefined)
       return { kind: "failed", error: `a button: ${wrong.message}`, isRetryable: false, rendered };
+    // A value that is not there leaves the card without a link.
+    const cardUrl = message.card?.url && addressProblem(message.card.url);
+    if (cardUrl) return { kind: "failed", error: `card.url: ${cardUrl}`, isRetryable: false, rendered };
     if (context.dryRun) return { kind: "decided", decision: { kind: "pass" }, rendered, output: { dryRun: true } };
     const said: Said[] = [];
     for (const to of addressesOf(options, context)) said.push(await say(to, message, options, context));

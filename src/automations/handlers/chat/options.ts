@@ -5,6 +5,7 @@ import { isBlank } from "../../../lib/markdown/clean.js";
 import { timezone } from "../../../lib/timezone.js";
 import { isWebAddress } from "../../../lib/web-address.js";
 import { chatAddress } from "../../outgoing/chat-address.js";
+import { serverProblem } from "../../outgoing/fields.js";
 import { isTemplate } from "../../template/is-template.js";
 import { wantedProblems } from "./buttons.js";
 
@@ -74,8 +75,9 @@ export const chatOptions = chatForm
       if (written !== undefined)
         refuse(`people would read "${written}" as it is written: templates have two braces, "{${written}}"`, ...path);
     }
-    if (frame?.url !== undefined && !isTemplate(frame.url) && !isWebAddress(frame.url))
-      refuse(`expected an address that starts with https: or http:, got "${frame.url}"`, "card", "url");
+    const { url } = frame ?? {};
+    const cardUrl = url === undefined ? undefined : isTemplate(url) ? serverProblem(url) : addressProblem(url);
+    if (cardUrl !== undefined) refuse(cardUrl, "card", "url");
     if (options.timezone !== undefined && options.thread !== "day")
       refuse("only the days of `thread: day` have a time zone: remove it, or set thread: day", "timezone");
     if (options.update && options.thread === "run")
@@ -86,13 +88,21 @@ export const chatOptions = chatForm
           refuse(`expected a number, as platforms identify ${field}, got "${id}"`, "mentions", field, index);
       });
     for (const [row, several] of buttons.entries())
-      for (const [index, one] of several.entries())
+      for (const [index, one] of several.entries()) {
+        const server = one.url && serverProblem(one.url);
+        if (server) refuse(server, "buttons", row, index, "url");
         for (const { path, message } of wantedProblems(one)) refuse(message, "buttons", row, index, ...path);
+      }
   });
 export type ChatOptions = z.output<typeof chatForm>;
 
 /** `{event.message.text}` */
 const SINGLE_BRACES = /(?<!\{)\{\s*(?:event|payload)\.[\w.]+\s*\}(?!\})/;
+
+/** Of an address without templates, or whose templates are filled in. */
+export function addressProblem(url: string): string | undefined {
+  return isWebAddress(url) ? undefined : `expected an address that starts with https: or http:, got "${url}"`;
+}
 
 /** Nothing that a reader would see. A template may fill in something. */
 export function isEmpty({ text, card: frame }: Pick<ChatOptions, "text" | "card">): boolean {
