@@ -69,7 +69,7 @@ export function unreadable(id: string): HookgateError {
   });
 }
 
-/** A deletion that would end in the same way again. */
+/** A change that would end in the same way again. */
 export function leftToPeople({ id, reason = "" }: Pick<Delivery, "id" | "reason">): HookgateError {
   return new HookgateError({
     code: "LEFT_TO_PEOPLE",
@@ -84,10 +84,10 @@ export function unreadableText(ids: readonly string[]): string | undefined {
   return `${count(ids.length, "message")} left out: damaged in the database, so ${ids.length === 1 ? "it" : "they"} cannot be read (${namedText(ids)}). ${code("/outbox purge ID")} deletes one.`;
 }
 
-/** The same of deletions that Hookgate cannot make. */
+/** The same of changes that Hookgate cannot make. */
 export function leftToPeopleText(ids: readonly string[]): string | undefined {
   if (ids.length === 0) return undefined;
-  return `${count(ids.length, "deletion")} left out: delete ${ids.length === 1 ? "the message" : "the messages"} in the chat by hand (${namedText(ids)}). ${code("/outbox purge ID")} then deletes one from the outbox.`;
+  return `${count(ids.length, "change")} left out: ${ids.length === 1 ? "it" : "they"} cannot be tried again (${namedText(ids)}). ${code("/outbox show ID")} shows why; ${code("/outbox purge ID")} then deletes one from the outbox.`;
 }
 
 const namedText = (ids: readonly string[]): string =>

@@ -1,5 +1,5 @@
 /** `/outbox purge ID|STATUS|all [chat older reason] [yes]`: deletes what will not be sent or handled; asks before it deletes. What waits is cancelled, by its id also what is being sent; what was sent is left. */
-import { maySeeIt } from "../../src/domain/given-up.js";
+import { heldWith, maySeeIt } from "../../src/domain/given-up.js";
 import type { FormerEnd } from "../../src/domain/purges.js";
 import { type DeliveryStatus, isUnderWay } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
@@ -118,7 +118,12 @@ async function purgeOne(
   const ids = await deps.discard([id]);
   const was: Omit<FormerEnd, "id"> =
     letter.kind === "delivery" ? letter.delivery : { status: "dead", reason: letter.row.error };
-  await recordActed(deps, context, "purge", id, ids, [{ id, status: was.status, reason: was.reason }]);
+  const original = letter.kind === "delivery" ? letter.delivery.targetId : undefined;
+  const changes = ids.filter((one) => one !== id && one !== original);
+  await recordActed(deps, context, "purge", id, ids, [
+    { id, status: was.status, reason: was.reason },
+    ...changes.map((one) => ({ id: one, status: "held" as const, reason: heldWith(id) })),
+  ]);
   return deleted(ids.length, `${code(id)} was deleted meanwhile.`);
 }
 

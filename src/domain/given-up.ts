@@ -73,9 +73,12 @@ export const NO_ID_TO_DELETE =
 export const NOT_KNOWN_TO_DELETE =
   "it is not known whether the message is in the chat: no answer came before it was withdrawn. If it is there, delete it by hand";
 
+/** How the reason of an edit or deletion starts whose message was deleted from the outbox. */
+export const TARGET_UNKNOWN = "what it changes is not known any more";
+
 /** Trying it again ends in the same way. */
 export const isLeftToPeople = (reason: string | undefined): boolean =>
-  reason === NO_ID_TO_DELETE || reason === NOT_KNOWN_TO_DELETE;
+  reason === NO_ID_TO_DELETE || reason === NOT_KNOWN_TO_DELETE || reason?.startsWith(TARGET_UNKNOWN) === true;
 
 /** How the reason of a delivery starts that an operator withdrew. */
 export const WITHDRAWN_BY = "withdrawn by ";

@@ -31,6 +31,7 @@ async function startDesk() {
   });
   afterTest(() => stack.stop());
   const { gateway, platforms } = stack;
+  const lose = () => stack.telegram.fail({ method: "sendMessage", action: { kind: "drop-after" } });
   const { discord, telegram } = platforms;
   const [desk] = discord.places;
   await telegram.say(telegram.places[1], "guest", "help");
@@ -41,6 +42,7 @@ async function startDesk() {
   const ask = async (line: string) => (await invoke(gateway.url, line)).text.replace(/[\\`*]/g, "");
   return {
     ask,
+    lose,
     ofCustomer: {
       say: (text: string) => telegram.say(telegram.places[1], "guest", text),
       correct: (id: string, text: string) => telegram.edit(telegram.places[1], "guest", id, text),
@@ -100,6 +102,25 @@ it("what its author replies to a dead or purged answer is an answer to the same 
     "the note",
   );
   expect(await ask(`/hooks why ${lost}`)).not.toContain("Nothing was sent in answer");
+});
+
+it("the purge of an answer in doubt takes its held correction along, and no text offers to release either", async () => {
+  const { ask, answer, correct, customer, notice, lose } = await startDesk();
+  lose();
+  const id = await answer("a lost answer");
+  await notice("It is not known whether your message was posted");
+  await correct(id, "a better answer");
+  await notice("decides about that message, and this follows");
+  const [, doubted] = /what it changes is held: (d_m\d+f)/.exec(await ask("/outbox")) ?? [];
+  expect(await ask(`/outbox purge ${doubted} yes=true`)).toBe("2 messages deleted.");
+  await notice("The correction of your message is not shown in ");
+  await notice("an operator deleted it from the outbox.", 2);
+  await notice("/outbox release", 0);
+  expect(await ask("/outbox")).toMatch(/^(Nothing|No) /);
+  const path = await ask(`/hooks why ${id}`);
+  expect(path).toMatch(/what it changes is held[\s\S]*purged by/);
+  expect(path).not.toMatch(/\/outbox release|follows/);
+  expect(await customer()).toEqual([expect.stringContaining("a lost answer")]);
 });
 
 it("why and run have what became of a correction and of a deletion, by each id of the message, before and after a purge", async () => {

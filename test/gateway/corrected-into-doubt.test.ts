@@ -85,6 +85,43 @@ describe.each(["withheld", "refused"] as const)("a correction in doubt of an ans
     expect(near.texts("dm-5")).toEqual([FIRST]);
   });
 
+  it.each([
+    [
+      "correction",
+      "d_m4e0",
+      /^\*\*The correction of your message is not shown .*deleted it.*\n.*text before .*may still/,
+    ],
+    [
+      "deletion",
+      "d_m4x0",
+      /^\*\*Your message was not deleted .*an operator deleted it.*\n.*It may still be shown there/,
+    ],
+  ])("is purged with the %s that is held behind it, whose author is notified", async (what, id, text) => {
+    const { rig, near, correct, remove, notices, statusOf } = await startDoubt(first);
+    await (what === "deletion" ? remove() : correct("the better answer"));
+    expect(notices().at(-1)).toContain("`/outbox release d_m3e0` decides about that message, and this follows");
+    expect(await rig.gateway.discard(["d_m3e0"])).toEqual(["d_m3e0", "d_m2f", id]);
+    await rig.idle();
+    expect(await statusOf(id)).toBeUndefined();
+    expect(notices().at(-1)).toMatch(text);
+    expect(notices().join()).not.toContain("/outbox release");
+    expect(near.texts("dm-5")).toEqual([FIRST]);
+  });
+
+  it("leaves a change behind whose message is not known any more, which is not offered to be tried again", async () => {
+    const { rig, remove, notices } = await startDoubt(first);
+    await remove();
+    await rig.store.outbox.purge({ ids: ["d_m2f", "d_m3e0"] });
+    await rig.gateway.release("d_m4x0", false);
+    await rig.idle();
+    expect(await rig.store.outbox.get("d_m4x0")).toMatchObject({
+      status: "dead",
+      reason: "what it changes is not known any more. If it is in the chat, delete it by hand",
+    });
+    expect(notices().at(-1)).toContain("delete it by hand");
+    expect(notices().at(-1)).not.toContain("/outbox retry");
+  });
+
   it("is purged with its message: later changes are not passed on, and their author is notified", async () => {
     const { rig, near, correct, remove, notices } = await startDoubt(first);
     const { status = "held", reason } = (await rig.store.outbox.get("d_m3e0")) ?? {};

@@ -4,11 +4,12 @@ import type { Delivery } from "../../domain/store.js";
 import { noticeNeverHandled, noticePurged } from "./answer-notices.js";
 import { finish } from "./finish.js";
 import { postedIds } from "./platform-ids.js";
+import { changesHeldWith } from "./release.js";
 import type { Outbound } from "./sending.js";
 
 export const DISCARDED = "an operator discarded it";
 
-/** Resolves with those that it deleted. `ids`: of deliveries, and `m5` for a message. `reason`: for hooks, of deliveries that were held. */
+/** Resolves with those that it deleted, held changes of them included. `ids`: of deliveries, and `m5` for a message. `reason`: for hooks, of deliveries that were held. */
 export async function discard(ids: readonly string[], reason: string, out: Outbound): Promise<string[]> {
   const discarded: string[] = [];
   for (const id of ids) {
@@ -23,12 +24,15 @@ async function discardDelivery(id: string, reason: string, out: Outbound): Promi
   const { outbox } = out.store;
   const delivery = await outbox.get(id);
   const originalId = delivery && (await mayHavePosted(delivery, out));
+  const changes = await changesHeldWith(id, out);
   if (delivery?.status === "held") await finish(delivery, "dead", reason, out);
   if (!delivery || delivery.status === "sent" || (await outbox.purge({ ids: [id] })) === 0) return [];
   await noticePurged(delivery, out);
   // Nothing can follow what is not known: later changes of the message are not passed on.
   const isGoneToo = originalId !== undefined && (await outbox.purge({ ids: [originalId] })) > 0;
-  return isGoneToo ? [id, originalId] : [id];
+  const discarded = isGoneToo ? [id, originalId] : [id];
+  for (const change of changes) discarded.push(...(await discardDelivery(change.id, reason, out)));
+  return discarded;
 }
 
 /** The id of the message that no other delivery posted, while this correction of it may have. */

@@ -1,5 +1,12 @@
 /** What an edit or delete addresses: the platform messages that its target stands for now. */
-import { heldWith, isInDoubt, isUnknownToUs, NO_ID_TO_DELETE, NOT_KNOWN_TO_DELETE } from "../../domain/given-up.js";
+import {
+  heldWith,
+  isInDoubt,
+  isUnknownToUs,
+  NO_ID_TO_DELETE,
+  NOT_KNOWN_TO_DELETE,
+  TARGET_UNKNOWN,
+} from "../../domain/given-up.js";
 import { type Delivery, isUnderWay } from "../../domain/store.js";
 import { noteOutOfReach, OUT_OF_REACH } from "./out-of-reach.js";
 import { postedIds } from "./platform-ids.js";
@@ -20,7 +27,10 @@ export async function findTarget(targetId: string, delivery: Delivery, out: Outb
   const isDelete = delivery.operation === "delete";
   if (isDelete) await cancelUnposted(targetId, out);
   const original = await out.store.outbox.get(targetId);
-  if (!original) return { kind: "ended", status: "dead", reason: "what it changes is not known any more" };
+  if (!original) {
+    const byHand = isDelete ? ". If it is in the chat, delete it by hand" : "";
+    return { kind: "ended", status: "dead", reason: `${TARGET_UNKNOWN}${byHand}` };
+  }
   const { ids: posted, outOfReach, unclear } = await postedIds(original, delivery.address, out);
   const target = unclear ?? original;
   if (isUnderWay(target)) return { kind: "later", at: out.clock.now() + RETRY_DELAY_MS };

@@ -1,14 +1,22 @@
 /** Sends a delivery after all that is held or dead, because an operator decided so. */
 import { heldWith } from "../../domain/given-up.js";
 import { queueOf } from "../../domain/outbox-queue.js";
+import type { Delivery } from "../../domain/store.js";
 import { showEnd } from "./answer-notices.js";
 import { goesWith } from "./corrected-with.js";
 import { reportSent } from "./report-sent.js";
 import type { Outbound } from "./sending.js";
 import { DELETED_BEFORE } from "./withdraw.js";
 
-/** Edits that were held with the message that they change and are released with it, newest first: far more than are ever made. */
+/** Far more than are ever made. */
 const HELD_EDITS = 100;
+
+/** Edits and deletions that are held because this delivery is, newest first: what an operator decides about it decides about them. */
+export async function changesHeldWith(deliveryId: string, { store }: Outbound): Promise<Delivery[]> {
+  const { targetId = deliveryId } = (await store.outbox.get(deliveryId)) ?? {};
+  const held = await store.outbox.list({ status: "held", targetId, limit: HELD_EDITS });
+  return held.filter(({ reason }) => reason === heldWith(deliveryId));
+}
 
 /** `confirmed`: an ambiguous part did arrive. False when there is nothing to release. */
 export async function release(deliveryId: string, confirmed: boolean, out: Outbound): Promise<boolean> {
@@ -16,10 +24,7 @@ export async function release(deliveryId: string, confirmed: boolean, out: Outbo
   const now = clock.now();
   // Bounded anew: later messages of its chat wait behind it.
   const options = { expiresAt: now + config.ttl, confirmed, hasHooks: registry.isHeard("message_sent") };
-  const { targetId = deliveryId } = (await store.outbox.get(deliveryId)) ?? {};
-  const changes = (await store.outbox.list({ status: "held", targetId, limit: HELD_EDITS })).filter(
-    ({ reason }) => reason === heldWith(deliveryId),
-  );
+  const changes = await changesHeldWith(deliveryId, out);
   const isDeleted = !confirmed && changes.some(({ operation }) => operation === "delete");
   if (isDeleted) await store.outbox.finish(deliveryId, "cancelled", DELETED_BEFORE, now);
   else if (!(await store.outbox.release(deliveryId, now, options))) return false;
