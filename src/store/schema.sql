@@ -312,7 +312,7 @@ CREATE TABLE alert_cards (
   id TEXT PRIMARY KEY, destination TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL, group_key TEXT NOT NULL,
   delivery_id TEXT NOT NULL, is_posted INTEGER NOT NULL, wanted INTEGER NOT NULL, shown INTEGER NOT NULL,
   shown_at INTEGER NOT NULL, created_at INTEGER NOT NULL, unsettled TEXT, unsettled_since INTEGER, failed_at INTEGER,
-  is_closed INTEGER NOT NULL, reminded_at INTEGER, redraw_at INTEGER
+  is_closed INTEGER NOT NULL, redraw_at INTEGER
 ) WITHOUT ROWID;
 CREATE INDEX alert_cards_key ON alert_cards (destination, kind, key, created_at);
 CREATE INDEX alert_cards_stale ON alert_cards (destination) WHERE shown < wanted;
@@ -336,4 +336,4 @@ CREATE TABLE alert_silences (
 
 -- What this file is, and the version of its schema. Migrations start with the first release.
 CREATE TABLE hookgate_schema (name TEXT NOT NULL, version INTEGER NOT NULL);
-INSERT INTO hookgate_schema (name, version) VALUES ('gateway', 6);
+INSERT INTO hookgate_schema (name, version) VALUES ('gateway', 7);

@@ -22,7 +22,7 @@ export const GATEWAY_SCHEMA: Schema = {
   name: "gateway",
   what: "the database of a gateway",
   file: "schema.sql",
-  version: 6,
+  version: 7,
   hint: "Put each file back under its own name. If the database is lost, restore a backup with `npx hookgate restore FILE`: this file is kept under another name.",
 };
 
