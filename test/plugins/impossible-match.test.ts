@@ -221,6 +221,7 @@ describe("a matcher is impossible when it asks for", () => {
     { when: 'payload.message.text.matches("a$b|c")' },
     { when: 'payload.message.text.matches("a$b?")' },
     { when: String.raw`payload.message.text.lowerAscii().matches(r"\bsecret\b[A-Za-z\S\D]|(?P<Word>ä)")` },
+    { when: String.raw`payload.message.text.lowerAscii().matches(r"\pL+\PN\p{Greek}\x6A\x{6A}")` },
     { when: 'payload.message.text.lowerAscii().matches("(?i)(Secret|Passwort)")' },
     { when: 'payload.message.text.upperAscii().matches("(?s)^SECRET$")' },
     { when: '["secret", "ärger"].exists(w, payload.message.text.lowerAscii().contains(w))' },

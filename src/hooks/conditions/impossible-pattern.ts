@@ -14,7 +14,9 @@ export function patternProblem(pattern: string): string | undefined {
 
 /** One digit for each escape and for each class, so that what stands in them is read as it is meant. */
 function plainPattern(pattern: string): string {
-  return pattern.replace(/\\(?:x\{[^}]*\}|[pP]\{[^}]*\}|.)/g, escapeOf).replace(/\[\^?\]?[^\]]*\]/g, "0");
+  return pattern
+    .replace(/\\(?:x(?:\{[^}]*\}|[0-9A-Fa-f]{2})|[pP](?:\{[^}]*\}|[A-Z])|.)/g, escapeOf)
+    .replace(/\[\^?\]?[^\]]*\]/g, "0");
 }
 
 /** Without what stands for no letter of the text; empty when its case does not count. */
