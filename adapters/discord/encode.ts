@@ -57,7 +57,8 @@ export function encode(message: OutboundMessage, { plain }: { plain: boolean }):
     const body: PartBody = { content: formatted.content, allowed_mentions };
     if (formatted.embeds) body.embeds = formatted.embeds.map((embed) => ({ ...embed }));
     if (formatted.components) body.components = formatted.components.map((row) => ({ ...row }));
-    if (formatted.attachments) body.attachments = formatted.attachments;
+    // A list without files is one, too: an edit takes away what is there.
+    if (message.attachments) body.attachments = formatted.attachments ?? [];
     if (index === 0 && message.replyToId !== undefined) body.replyToId = message.replyToId;
     if (message.silent) body.flags = SUPPRESS_NOTIFICATIONS;
     if (plain) body.plain = true;

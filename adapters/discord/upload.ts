@@ -31,14 +31,15 @@ export function plainText(body: Record<string, unknown>): Upload | undefined {
 /** Reads the files; those that cannot be read become lines of text, at the last attempt also those that may be had later. */
 export async function prepare(
   access: FileAccess,
-  { part: { body: raw }, isLastAttempt = false, fetch }: Extract<SendOperation, { kind: "create" | "edit" }>,
+  { kind, part: { body: raw }, isLastAttempt = false, fetch }: Extract<SendOperation, { kind: "create" | "edit" }>,
   signal: AbortSignal,
 ): Promise<Upload | SendResult> {
   const parsed = partBody.safeParse(raw);
   if (!parsed.success) return { kind: "permanent", error: `a stored part does not parse: ${parsed.error.message}` };
   const body = parsed.data;
   const { attachments, replyToId: _reply, plain, ...request } = body;
-  if (!attachments?.length) return { body, isPlain: plain === true, request, extra: {} };
+  const isKept = kind === "edit" && attachments?.every((file) => file.isKept) === true;
+  if (!attachments?.length || isKept) return { body, isPlain: plain === true, request, extra: {} };
   try {
     const limits = { isLastAttempt, withinMs: fetch?.withinMs ?? Number.POSITIVE_INFINITY, signal };
     const { files, missing } = await readFiles(attachments, access, limits);
@@ -82,8 +83,12 @@ function withoutFiles(upload: Upload, error: unknown): Upload | undefined {
   const notes = files.map(({ name }) => `[file: ${name} could not be attached: ${refusal.why}]`);
   upload.lostFiles?.push(...files.map(({ name }) => ({ name, ...refusal })));
   const content = withLines(upload.request.content, notes);
-  const { attachments: _files, ...body } = upload.body;
-  return { ...upload, body: { ...body, content }, request: { ...upload.request, content }, extra: { signal } };
+  return {
+    ...upload,
+    body: { ...upload.body, attachments: [], content },
+    request: { ...upload.request, content },
+    extra: { signal },
+  };
 }
 
 /** What of it may go when Discord refused its files, or the buttons of which none is a link (see plainPart for those). */
@@ -114,7 +119,8 @@ export function noteCard(channels: Channels, chatId: string, { isPlain, request 
 }
 
 /** An edit replaces everything: what the new version lacks goes away. */
-export function whole({ request, extra }: Upload): Record<string, unknown> {
+export function whole({ body: { attachments }, request }: Upload): Record<string, unknown> {
   const { flags: _flags, ...rest } = request; // notifications cannot be suppressed after the fact
-  return { embeds: [], components: [], ...rest, attachments: extra.files ? [] : rest.attachments };
+  const isKept = attachments === undefined || (attachments.length > 0 && attachments.every((file) => file.isKept));
+  return { embeds: [], components: [], ...rest, attachments: isKept ? undefined : [] };
 }

@@ -34,6 +34,8 @@ const partBody = z.object({
   keyboard: z.array(z.array(keyboardButton)).optional(),
   /** The file that the text is the caption of. */
   file: attachment.optional(),
+  /** Its message has no file: an edit takes away the one that is there. */
+  noFile: z.boolean().optional(),
   replyToId: z.int().optional(),
   silent: z.boolean().optional(),
   /** A reply is asked for; what stands in the box until somebody types. */

@@ -49,6 +49,7 @@ const NO_DELETION = /message can't be deleted|MESSAGE_DELETE_FORBIDDEN/i;
 const NO_EDIT = /message can't be edited|there is no caption in the message to edit/i;
 /** Stands where a message was that cannot be taken away. */
 const DELETED = "(deleted)";
+const FILE_REMOVED = "[this file was removed from the message]";
 
 type Create = Extract<SendOperation, { kind: "create" }>;
 type Edit = Extract<SendOperation, { kind: "edit" }>;
@@ -225,16 +226,24 @@ async function change(
     reply_markup: body.keyboard && { inline_keyboard: body.keyboard },
   };
   const words = (text: string) => editWords(context, common, { ...body, text }, signal);
+  if (body.noFile) return editFileAway(context, common, body, signal);
+  let lost: LostFile | undefined;
   if (!body.file) await words(body.text);
-  else
+  else if (body.file.isKept) {
+    // A further file of a message has no words.
+    if (body.text !== "") await context.caller.call("editMessageCaption", { ...common, ...captionOf(body) }, signal);
+  } else
     await withFile(body.file, accessTo(body.file, context, { signal, isLastAttempt, fetch }), async (file) => {
-      if ("line" in file) return words(withLine(body.text, file.line).slice(0, TEXT_MAX));
+      if ("line" in file) {
+        lost = file.lost;
+        return words(withLine(body.text, file.line).slice(0, TEXT_MAX));
+      }
       // A message cannot become a sticker.
       const type = file.method === "sticker" ? "document" : file.method;
       const media = { type, media: file.media, ...captionOf(body) };
       await context.caller.call("editMessageMedia", { ...common, media }, signal, file.upload);
     });
-  return { kind: "sent", messageId };
+  return without(lost, { kind: "sent", messageId });
 }
 
 async function editWords(
@@ -250,6 +259,31 @@ async function editWords(
     // What was posted is a file: its caption is what can change.
     await caller.call("editMessageCaption", { ...common, ...captionOf(body) }, signal);
   }
+}
+
+/** A message cannot lose its file, so it makes place for a new one. When it cannot be deleted, its words say that the file does not count. */
+async function editFileAway(
+  { caller }: SendContext,
+  common: { chat_id: number; message_id: number },
+  body: PartBody,
+  signal: AbortSignal,
+): Promise<SendResult> {
+  const { chat_id, message_id } = common;
+  try {
+    await caller.call("editMessageText", { ...common, ...textOf(body) }, signal);
+  } catch (thrown) {
+    if (!isRefused(thrown, NO_TEXT)) throw thrown;
+    try {
+      await caller.call("deleteMessage", { chat_id, message_id }, signal);
+      return { kind: "gone", error: "its file was removed" };
+    } catch (refused) {
+      if (!isRefused(refused, NO_DELETION)) throw refused;
+    }
+    const text = withLine(body.text, FILE_REMOVED);
+    if (text.length > CAPTION_MAX) throw thrown;
+    await caller.call("editMessageCaption", { ...common, ...captionOf({ ...body, text }) }, signal);
+  }
+  return { kind: "sent", messageId: String(message_id) };
 }
 
 async function remove(context: SendContext, { address, messageId }: Delete, signal: AbortSignal): Promise<SendResult> {

@@ -14,6 +14,8 @@ export const attachment = z.object({
   sizeBytes: z.number().int().nonnegative().optional(),
   /** For a file in a copy: the platform whose `url` it is. That platform may give a fresh one when it has expired. */
   platform: z.string().optional(),
+  /** In a correction of a copy: the message that it changes shows the file. Of no use in a new message. */
+  isKept: z.boolean().optional(),
 });
 export type Attachment = z.infer<typeof attachment>;
 

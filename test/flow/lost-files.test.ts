@@ -219,7 +219,7 @@ describe.each(["web", "discord"] as const)("a corrected file from telegram, with
     }
   });
 
-  it.runIf(desk === "web")("is named when the new one is too large, and its author learns that once", async () => {
+  it("is named when the new one is too large, and its author learns that once", async () => {
     const { stack, telegram, people, shown, file } = await start();
     const { message_id: id } = people.says("the plan", { dm: true, file: file("document", 7) });
     await shown("the plan", 7);
@@ -266,4 +266,74 @@ it("two files of one name are two files, also when the words are corrected while
     [expect.stringContaining("two pictures, corrected"), 102],
     [undefined, 202],
   ]);
+});
+
+describe.each(["web", "discord", "telegram"] as const)("a corrected file from discord, with its copy on %s", (desk) => {
+  const start = async () => {
+    const stack = await startStack({
+      withFlow: false,
+      config: (around) => ({ gateway: { default_route: { forward: `${desk}::${chatOf(desk, around)}` } } }),
+    });
+    afterTest(() => stack.stop());
+    const { discord, telegram, gateway } = stack;
+    /** How many files each message has that says this. */
+    const filesOf = {
+      web: async () => {
+        const answer = await fetch(`${gateway.url}/api/rooms/general/messages`, {
+          headers: { authorization: `Bearer ${TOKEN}` },
+        });
+        const { messages } = (await answer.json()) as { messages: { text: string; attachments?: object[] }[] };
+        return messages.map(({ text, attachments }) => [text, attachments?.length ?? 0] as const);
+      },
+      discord: async () =>
+        [...(discord.world.channels.get(discord.channelId)?.messages.values() ?? [])].map(
+          ({ content, attachments }) => [content, attachments.length] as const,
+        ),
+      telegram: async () =>
+        [...(telegram.world.chats.get(telegram.chatId)?.messages.values() ?? [])].map(
+          ({ text, caption, document }) => [text ?? caption ?? "", document ? 1 : 0] as const,
+        ),
+    }[desk];
+    const shown = (part: string, files: number) =>
+      until(
+        async () => (await filesOf()).find(([text, count]) => text.includes(part) && count === files)?.[0],
+        `"${part}" with ${files} files`,
+      );
+    const say = (text: string, ...attachments: object[]) =>
+      discord.people.says(text, { dm: true, attachments: attachments as Record<string, unknown>[] });
+    const edit = ({ id, channel_id }: { id: string; channel_id: string }, text: string, attachments?: []) =>
+      discord.people.edits(id, text, { channelId: channel_id, attachments });
+    return { stack, filesOf, shown, say, edit };
+  };
+
+  it("stays without a remark when its link is gone by then", async () => {
+    const { stack, shown, say, edit } = await start();
+    const message = say("the picture", fileOf(stack.discord, 100));
+    await shown("the picture", 1);
+    Object.assign(stack.discord.rest, { isCdnEmpty: true });
+    edit(message, "the corrected picture");
+    expect(await shown("the corrected picture", 1)).not.toContain("[");
+  });
+
+  it("goes when it is taken out of the message", async () => {
+    const { stack, filesOf, shown, say, edit } = await start();
+    const message = say("the wrong picture", fileOf(stack.discord, 100));
+    await shown("the wrong picture", 1);
+    edit(message, "no picture", []);
+    await shown("no picture", 0);
+    expect((await filesOf()).filter(([text]) => /picture/.test(text))).toHaveLength(1);
+    edit(message, "no picture at all", []);
+    await shown("no picture at all", 0);
+    expect((await filesOf()).filter(([text]) => /picture/.test(text))).toHaveLength(1);
+  });
+
+  it.runIf(desk === "telegram")("is said not to count where it cannot go", async () => {
+    const { stack, shown, say, edit } = await start();
+    const message = say("the wrong picture", fileOf(stack.discord, 100));
+    await shown("the wrong picture", 1);
+    const description = "Bad Request: message can't be deleted for everyone";
+    stack.telegram.fail({ method: "deleteMessage", action: { kind: "refuse", status: 400, description } });
+    edit(message, "no picture", []);
+    expect(await shown("no picture", 1)).toContain("[this file was removed from the message]");
+  });
 });

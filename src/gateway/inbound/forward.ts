@@ -7,6 +7,7 @@ import { type Address, formatAddress } from "../../domain/address.js";
 import { addressOf } from "../../domain/event.js";
 import type { Role } from "../../domain/identity.js";
 import { COPY_MARK, copyId } from "../../domain/journal.js";
+import { lostFilesOf } from "../../domain/lost-files.js";
 import { type Attachment, type InboundMessage, isSameFile, type OutboundMessage } from "../../domain/message.js";
 import { wasPurged } from "../../domain/purges.js";
 import type { Corrected, Delivery, NewDelivery } from "../../domain/store.js";
@@ -175,13 +176,25 @@ export async function correctedCopy(
 ): Promise<Corrected> {
   const { address, status, message: before } = copy;
   const versions = [copy, ...(await inbound.store.outbox.list({ targetId: copy.id, limit: MAX_CORRECTIONS }))];
-  const { attachments, lostFiles } = await withAddresses(row, message, address, inbound, versions);
+  const { attachments: given, lostFiles } = await withAddresses(row, message, address, inbound, versions);
+  // After a change that may or may not have been made, none is sure to be there.
+  const isKept = (status === "sent" && versions.every((version) => showsJust(given, version))) || undefined;
+  const attachments = given.map((file) => ({ ...file, isKept }));
   const to = { ...address, isPlaced: namesPlace(copy), lostFiles };
   const replyToId = status === "sent" ? undefined : before?.replyToId;
+  const corrected = asCopy({ ...message, attachments }, to, inbound);
+  // What it shows goes.
+  if (versions.some((version) => version.message?.attachments?.length)) corrected.attachments ??= [];
   return {
-    message: { ...asCopy({ ...message, attachments }, to, inbound), ...withoutUndefined({ replyToId }) },
+    message: { ...corrected, ...withoutUndefined({ replyToId }) },
     lostFiles: lostFiles.length > 0 ? lostFiles : undefined,
   };
+}
+
+function showsJust(files: readonly Attachment[], version: Delivery): boolean {
+  const shown = (version.frozen ?? version.message)?.attachments ?? [];
+  const isSame = (file: Attachment, i: number) => shown[i] !== undefined && isSameFile(shown[i], file);
+  return shown.length === files.length && files.every(isSame) && lostFilesOf(version).length === 0;
 }
 
 /** Where an answer to one of our messages goes, when that is a copy: to its author, or for all to read into the room where it was written. */

@@ -14,8 +14,13 @@ export function planParts(
   posted: readonly string[],
   adapter: Adapter,
 ): DeliveryPart[] {
+  const changed = delivery.operation === "send" ? [] : posted;
   const encoded = message ? encode(message, delivery.address, adapter, false) : [];
-  return overwrite(encoded, delivery.operation === "send" ? [] : posted, 0);
+  // In another number of messages, a file is no longer where it was.
+  if (!message?.attachments?.some(({ isKept }) => isKept) || encoded.length === changed.length)
+    return overwrite(encoded, changed, 0);
+  const attachments = message.attachments.map(({ isKept: _, ...file }) => file);
+  return overwrite(encode({ ...message, attachments }, delivery.address, adapter, false), changed, 0);
 }
 
 /** Edits what is posted; creates what is more, deletes what is too many. */

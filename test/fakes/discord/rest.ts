@@ -203,6 +203,13 @@ function fileProblem(context: RestContext, request: RestRequest): ApiError | und
   return tooLarge ? { status: 413, code: 40005, message: "Request entity too large" } : undefined;
 }
 
+/** Those that the request lists by their ids; without a list, all. https://discord.com/developers/docs/resources/message#edit-message */
+function keptFiles({ attachments }: APIMessage, { body }: RestRequest): APIMessage["attachments"] {
+  if (body.attachments === undefined) return attachments;
+  const listed = (body.attachments ?? []) as { id?: string }[];
+  return attachments.filter(({ id }) => listed.some((one) => one.id === id));
+}
+
 function uploaded(context: RestContext, request: RestRequest): Record<string, unknown>[] {
   return request.files.map((file) => ({
     id: context.world.snowflake(),
@@ -303,7 +310,7 @@ function edit(
     content: content === undefined ? message.content : (content ?? ""),
     embeds: embeds === undefined ? message.embeds : (embeds ?? []),
     components: components === undefined ? message.components : (components ?? []),
-    attachments: request.files.length > 0 ? uploaded(context, request) : message.attachments,
+    attachments: [...keptFiles(message, request), ...uploaded(context, request)],
     edited_timestamp: new Date().toISOString(),
   });
   announce(context, "MESSAGE_UPDATE", channel, message);
