@@ -2,6 +2,7 @@
 import { entriesSince, type FormerEnd, formerEndOf, formerEndsKept, idsOf } from "../../src/domain/purges.js";
 import type { AuditEntry, Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
+import { DELETED_BEFORE } from "../../src/gateway/outbound/withdraw.js";
 import { readableEnd } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 /** A command is recorded when it has ended, and what it settled may be settled just before. */
@@ -57,7 +58,12 @@ export async function decisionsOn(
 ): Promise<Decision[]> {
   const letters = [
     ...(row ? [{ id: `m${row.id}`, since: row.receivedAt, wasReleased: false }] : []),
-    ...deliveries.map(({ id, createdAt, round }) => ({ id, since: createdAt, wasReleased: round > 1 })),
+    ...deliveries.map(({ id, createdAt, round, reason }) => ({
+      id,
+      since: createdAt,
+      // One that its author had deleted meanwhile ends when it is released.
+      wasReleased: round > 1 || reason === DELETED_BEFORE,
+    })),
     ...gone.map(({ id }) => ({ id, since: row?.receivedAt ?? 0, wasReleased: true })),
   ];
   // A message that was handled at once was never waiting for a decision.

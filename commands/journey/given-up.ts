@@ -46,8 +46,8 @@ function formerEndText(decision: Decision, journey: Journey, by: string): string
     return kind === "retried" && id.startsWith("d_") ? ", after it was given up (why is not on record)" : "";
   const why = was.reason === undefined ? "" : `: ${plain(was.reason)}`;
   if (was.status === "dead") return `, after ${id.startsWith("d_") ? "it" : "handling it"} was **given up**${why}`;
-  const isDoubled = kind === "released" && saysInDoubt(was.reason);
-  return `; until then it was **held**${why}${isDoubled ? `. ${by} reported that it had not arrived, so it was sent again` : ""}`;
+  const isReported = kind === "released" && saysInDoubt(was.reason);
+  return `; until then it was **held**${why}${isReported ? `. ${by} reported that it had not arrived` : ""}`;
 }
 
 /** Hooks were notified of the end before the decision. */

@@ -75,13 +75,15 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
       hint: `/outbox show ${id} shows why.`,
     });
   const after = await deps.store.outbox.get(id);
+  // Its correction goes with it in a round of its own.
+  const isDecidedAnew = !delivery.frozen || (after !== undefined && after.round > delivery.round + 1);
   return answer({
     text: [
       confirmed === true
         ? `${code(id)} counts as sent; what is left of it follows.`
         : after?.status === "cancelled"
           ? `${code(id)} is not sent: ${after.reason}.`
-          : `${code(id)} is on its way.${delivery.frozen ? "" : ` Hooks decide first, and may hold or cancel it: ${code(`/outbox show ${id}`)} shows that.`}${await waitText(deps, id)}`,
+          : `${code(id)} is on its way.${isDecidedAnew ? ` Hooks decide first, and may hold or cancel it: ${code(`/outbox show ${id}`)} shows that.` : ""}${await waitText(deps, id)}`,
     ],
     data: { id, ambiguous, released: true, confirmed: confirmed === true },
     audited: formerEnds([{ id, status: delivery.status, reason: delivery.reason }]),

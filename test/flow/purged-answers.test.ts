@@ -123,6 +123,32 @@ it("the purge of an answer in doubt takes its held correction along, and no text
   expect(await customer()).toEqual([expect.stringContaining("a lost answer")]);
 });
 
+it("the release of an answer in doubt reports what the operator said, and not that it was sent again when it was not", async () => {
+  const { ask, answer, correct, remove, customer, notice, lose } = await startDesk();
+  const released = async (text: string, change: (id: string) => Promise<void> | undefined) => {
+    lose();
+    const id = await answer(text);
+    await notice("It is not known whether your message was posted");
+    await change(id);
+    await notice("decides about that message, and this follows");
+    const [, doubted] = /what it changes is held: (d_m\d+f)/.exec(await ask("/outbox")) ?? [];
+    return { id, said: await ask(`/outbox release ${doubted} confirmed=false`) };
+  };
+  const refused = await released("a lost answer", (id) => correct(id, "a secret answer"));
+  expect(refused.said).toMatch(
+    /^(d_m\d+f is on its way\. Hooks decide first, and may hold or cancel it|d_m\d+f is not sent)/,
+  );
+  await notice("it was cancelled.", 2);
+  const deleted = await released("another lost answer", (id) => remove(id));
+  expect(deleted.said).toContain("is not sent: deleted before it was sent.");
+  for (const { id } of [refused, deleted]) {
+    const path = await ask(`/hooks why ${id}`);
+    expect(path).toContain("Owner reported that it had not arrived");
+    expect(path).not.toContain("sent again");
+  }
+  expect(await customer()).toHaveLength(2);
+});
+
 it("why and run have what became of a correction and of a deletion, by each id of the message, before and after a purge", async () => {
   const { ask, answer, correct, remove, customer, notice } = await startDesk();
   const id = await answer("secret answer");
