@@ -53,7 +53,7 @@ export async function prepare(
       isPlain: plain === true,
       request: { ...request, content },
       extra: files.length > 0 ? { files, signal } : { signal },
-      lostFiles: missing.flatMap(({ lost = [] }) => lost),
+      lostFiles: missing.map(({ lost }) => lost),
     };
   } catch (error) {
     if (isTemporary(error) && !signal.aborted) {

@@ -88,7 +88,7 @@ export async function withKeptFiles(
       text: [part.text, ...lines].filter((line) => line !== "").join("\n"),
       body: { ...body, html, attachments: attachments.length > 0 ? attachments : undefined },
     },
-    lostFiles: missing.flatMap(({ lost = [] }) => lost),
+    lostFiles: missing.map(({ lost }) => lost),
   };
 }
 

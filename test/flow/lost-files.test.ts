@@ -22,6 +22,7 @@ const tooLargeForDiscord = ({ discord }: Stack) => {
   return true;
 };
 const expired = ({ discord }: Stack) => `${discord.apiUrl}/cdn/note.txt?ex=1`;
+const gone = ({ discord }: Stack) => `${discord.apiUrl}/cdn/note.txt?status=410`;
 const forbidden = () => "http://10.1.2.3/note.txt";
 
 describe.each([
@@ -31,6 +32,8 @@ describe.each([
   ["discord", "telegram", "may not be fetched", "send the file again", forbidden],
   ["discord", "web", "link has expired, or it was deleted", "send the file again", expired],
   ["discord", "web", "may not be fetched", "send the file again", forbidden],
+  ["discord", "telegram", "its server answered HTTP 410", "send the file again", gone],
+  ["discord", "web", "its server answered HTTP 410", "send the file again", gone],
 ] as const)("a file from %s that cannot be passed on to %s (%s)", (name, farName, why, next, spoiled) => {
   it("is no answer to a customer, unlike words beside it, and its author learns that, with or without a role", async () => {
     const stack = await startStack({
@@ -146,6 +149,27 @@ describe("a file from discord", () => {
       expect([opened.status, await opened.text()]).toEqual([200, JSON.stringify("the file")]);
     },
   );
+
+  it("is a link with the reason in the web chat when it is above the limit, and its author learns that", async () => {
+    const stack = await startStack({
+      withFlow: false,
+      config: { gateway: { default_route: { forward: "web::general" } }, http: { max_upload_mb: 1 } },
+    });
+    afterTest(() => stack.stop());
+    const { web, discord } = stack.platforms;
+    const attachment = `${stack.discord.apiUrl}/cdn/note.txt?ex=fresh&size=1100000`;
+    await discord.say(discord.places[1], "guest", "Here it is", { attachment });
+    const copy = await until(
+      async () => (await web.seen({ chatId: "general" })).find(({ text }) => text.includes("Here it is")),
+      "it in the web chat",
+    );
+    expect(copy.text).toContain(`note.txt (larger than 1 MB): ${attachment}`);
+    const note = await until(
+      async () => (await discord.seenPrivately("guest")).find(({ text }) => text.includes("not passed on")),
+      "the note",
+    );
+    expect(note.text).toMatch(/note\.txt \(larger than 1 MB\)\.\n.*Send a link to the file, or a smaller file\.$/);
+  });
 
   it("is named in the web chat when the gateway cannot keep it, without a path", async () => {
     const stack = await startStack({
@@ -301,8 +325,11 @@ describe.each(["web", "discord", "telegram"] as const)("a corrected file from di
       );
     const say = (text: string, ...attachments: object[]) =>
       discord.people.says(text, { dm: true, attachments: attachments as Record<string, unknown>[] });
-    const edit = ({ id, channel_id }: { id: string; channel_id: string }, text: string, attachments?: []) =>
-      discord.people.edits(id, text, { channelId: channel_id, attachments });
+    const edit = ({ id, channel_id }: { id: string; channel_id: string }, text: string, attachments?: object[]) =>
+      discord.people.edits(id, text, {
+        channelId: channel_id,
+        attachments: attachments as Record<string, unknown>[] | undefined,
+      });
     return { stack, filesOf, shown, say, edit };
   };
 
@@ -326,6 +353,27 @@ describe.each(["web", "discord", "telegram"] as const)("a corrected file from di
     await shown("no picture at all", 0);
     expect((await filesOf()).filter(([text]) => /picture/.test(text))).toHaveLength(1);
   });
+
+  it.runIf(desk !== "web")(
+    "is named when it would have to be fetched again and is gone, and its author learns that",
+    async () => {
+      const { stack, shown, say, edit } = await start();
+      const left = fileOf(stack.discord, 200);
+      const message = say("two pictures", fileOf(stack.discord, 100), left);
+      await shown("two pictures", desk === "telegram" ? 1 : 2);
+      Object.assign(stack.discord.rest, { isCdnEmpty: true });
+      edit(message, "one picture", [left]);
+      const text = await shown("one picture", desk === "telegram" ? 1 : 0);
+      expect(text).toContain("[file: image.png could not be fetched: its link has expired, or it was deleted]");
+      await until(
+        async () =>
+          (await stack.platforms.discord.seenPrivately("owner")).find(({ text: note }) =>
+            note.includes("not passed on"),
+          ),
+        "the note",
+      );
+    },
+  );
 
   it.runIf(desk === "telegram")("is said not to count where it cannot go", async () => {
     const { stack, shown, say, edit } = await start();

@@ -41,15 +41,15 @@ export async function fileBytes(url: string, limits: FileLimits): Promise<Buffer
 /** What stands for a file that cannot be had, so that a message is not lost to it. */
 export interface MissingFile {
   line: string;
-  /** Absent: the line has an address that may work for the reader. */
-  lost?: LostFile;
+  lost: LostFile;
 }
 
 /** A web address that failed here may work for the reader, one that expired does not; one that was refused is not shown in the chat. */
 export function missingFile(name: string, url: string, error: unknown): MissingFile {
   const lost = lostFile(name, error);
   if (isRefused(error)) return { line: `${name} (may not be fetched)`, lost };
-  if (/^https?:/.test(url) && !isTemporary(error) && !isExpired(error)) return { line: `${name}: ${url}` };
+  if (/^https?:/.test(url) && !isTemporary(error) && !isExpired(error))
+    return { line: `${name} (${lost.why}): ${url}`, lost };
   return { line: `[file: ${name} could not be fetched: ${lost.why}]`, lost };
 }
 

@@ -257,7 +257,7 @@ describe("files", () => {
     expect(await send("/a/moved.bin")).toMatchObject([{ kind: "sent" }]);
     expect(posted(running)[0]?.document).toMatchObject({ file_size: 5, file_name: "moved.bin" });
     expect(await send("/gone")).toMatchObject([{ kind: "sent" }]);
-    expect(posted(running)[1]?.text).toBe(`gone: ${url("/gone")}`);
+    expect(posted(running)[1]?.text).toBe(`gone (its server answered HTTP 404): ${url("/gone")}`);
     expect(await send("/broken")).toMatchObject([{ kind: "retry", error: expect.stringContaining("500") }]);
     server.close();
     server.closeAllConnections();

@@ -183,14 +183,14 @@ describe("files on other servers", () => {
     const fetch = { withinMs: 5_000, onEnd: () => void ends++ };
     expect(await chat.adapter.send({ ...create, fetch, isLastAttempt: true }, signal)).toMatchObject({
       kind: "sent",
-      lostFiles: [{ name: "busy.txt" }, { name: "_x_.txt" }],
+      lostFiles: [{ name: "large.txt" }, { name: "busy.txt" }, { name: "_x_.txt" }],
     });
     expect(ends).toBe(1);
     const [message] = await shown();
     expect(message?.attachments).toBeUndefined();
     expect(message?.text.split("\n")).toEqual([
       "words",
-      `large.txt: ${base}/large`,
+      `large.txt (larger than 100 bytes): ${base}/large`,
       "[file: busy.txt could not be fetched: its server answered HTTP 503]",
       "_x_.txt (may not be fetched)",
     ]);

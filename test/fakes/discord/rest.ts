@@ -69,8 +69,9 @@ function refreshUrls({ body }: RestRequest): RestAnswer {
   return ok({ refreshed_urls });
 }
 
-/** Its links have expired, unless they are fresh. `size`: how long the file is. */
+/** Its links have expired, unless they are fresh. `size`: how long the file is. `status`: the only answer. */
 function cdnFile({ isCdnEmpty }: RestContext, { query }: RestRequest): RestAnswer {
+  if (query.has("status")) return { status: Number(query.get("status")), kind: "other", body: "Gone." };
   if (query.get("ex") === "fresh" && !isCdnEmpty)
     return ok(query.has("size") ? "x".repeat(Number(query.get("size"))) : "the file");
   return { status: 404, kind: "other", body: "This content is no longer available." };
