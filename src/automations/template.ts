@@ -16,6 +16,7 @@ import {
   quotingEngine,
 } from "./template/engine.js";
 import { isTemplate } from "./template/is-template.js";
+import { encodeInLinks } from "./template/links.js";
 import { nameProblems, type TemplateNames } from "./template/names.js";
 
 export type { TemplateScope } from "./template/data.js";
@@ -81,6 +82,7 @@ export function compileOptions<T>(options: T, names: TemplateNames, rules: Templ
       const unquotable = isLine ? commandLineProblem(parsed) : undefined;
       if (unquotable !== undefined) problems.push({ path, message: unquotable });
       for (const message of nameProblems(engine, parsed, text, names)) problems.push({ path, message });
+      if (rules.forChat?.includes(settingOf(path))) encodeInLinks(parsed, text);
       templates.push({ path, source: text, engine, parsed, isLine });
     } catch (error) {
       problems.push({ path, message: firstLine(error) });

@@ -26,6 +26,9 @@ beforeAll(async () => {
         text: "Build",
         buttons: [[{ label: "Open", url: "https://ci.example.org/b/{{ event.build | url_encode }}#{{ event.by }}" }]],
       }),
+      posting("text", {
+        text: "Build {% if event.by %}[Open](https://ci.example.org/b/{{ event.build }}?by={{ event.by }}){% endif %} by {{ event.by }}",
+      }),
       posting("whole", { card: { title: "Whole", url: "{{ event.link }}" } }),
     ],
   });
@@ -81,6 +84,19 @@ it.each(["card", "button"])(
     });
   },
 );
+
+it("in the address of a link in Markdown, values are encoded, and none leads out of its folder or ends it", async () => {
+  const posted = async () => (await product.messages()).at(-1)?.html;
+  await outcomeOf("text", { build: "a/b?c#d) [e](https://evil.example)", by: "x&y/../z" });
+  expect(await posted()).toContain(
+    'href="https://ci.example.org/b/a/b%3Fc%23d%29%20%5Be%5D%28https%3A//evil.example%29?by=x%26y/../z"',
+  );
+  expect(await posted()).toContain("</a> by x&amp;y/../z");
+  expect(await outcomeOf("text", { build: "x/../../logout", by: "y" })).toEqual({
+    status: "failed",
+    reason: expect.stringContaining('a value leads out of the folder, with ".."'),
+  });
+});
 
 it("an address that is one value leads where the value says, to a web page or nowhere", async () => {
   expect(await outcomeOf("whole", { link: "https://x.example/a?b=c&d#e" })).toEqual({

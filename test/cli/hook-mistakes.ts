@@ -1072,6 +1072,10 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { label: "Open", url: "https://{{ event.message.text }}.example.org/" },
     /buttons\.0\.0\.url: .*would decide which server the address leads to: start with the server's name/,
   ),
+  "a value in the server of a link in a text": chat(
+    { text: "[Open](https://ci.example.org{{ event.message.text }})" },
+    /text: .*the link to https:\/\/ci\.example\.org\{\{ .* \}\}: .*would decide which server the address leads to/,
+  ),
   "a login in the address of a request": hook(
     { ...received, run: { http: { url: "https://user:pw@example.com/" } } },
     /http\.url: .*a login in the address is not sent: remove it, and write `auth: /,

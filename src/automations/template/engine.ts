@@ -34,12 +34,22 @@ export const linklessEngine = once(() =>
 export const quotingEngine = once(() => createEngine((value) => quoteValue(printed(value))));
 
 /** What it prints is encoded for an address, but for slashes: as the last filter, `url_encode` encodes these, too. */
-export const addressEngine = once(() => {
-  const engine = createEngine((value) => encoded(value).replaceAll("%2F", "/"));
-  for (const filter of ["url_encode", "cgi_escape"]) engine.registerFilter(filter, { raw: true, handler: encoded });
+export const addressEngine = once(() => createAddressEngine((text) => text));
+/** The same in the path of a Markdown link's address: there, no value takes a step upwards. */
+export const linkPathEngine = once(() =>
+  createAddressEngine((text) => {
+    if (!text.split(/\/|%2F|%5C/).includes("..")) return text;
+    throw new Error(`a value leads out of the folder, with "..": ${text.slice(0, 60)}`);
+  }),
+);
+
+function createAddressEngine(finish: (encoded: string) => string): Liquid {
+  const engine = createEngine((value) => finish(encoded(value)).replaceAll("%2F", "/"));
+  for (const filter of ["url_encode", "cgi_escape"])
+    engine.registerFilter(filter, { raw: true, handler: (value) => finish(encoded(value)) });
   engine.registerFilter("uri_escape", printed);
   return engine;
-});
+}
 
 /** What it prints is encoded as a name or value of a form. Filters that encode have nothing left to do. */
 export const formEngine = once(() => {
@@ -48,8 +58,11 @@ export const formEngine = once(() => {
   return engine;
 });
 
-/** A half of a surrogate pair cannot be encoded. */
-const encoded = (value: unknown) => encodeURIComponent(printed(value).replace(/\p{Surrogate}/gu, "\uFFFD"));
+/** A half of a surrogate pair cannot be encoded. A bracket would end the address of a Markdown link. */
+const encoded = (value: unknown) =>
+  encodeURIComponent(printed(value).replace(/\p{Surrogate}/gu, "\uFFFD"))
+    .replaceAll("(", "%28")
+    .replaceAll(")", "%29");
 
 /** The event's message is plain, and this is its text or a part of it. */
 function isOfPlainMessage(text: string, { environments }: Context): boolean {

@@ -98,7 +98,7 @@ function firstPath(engine: Liquid, value: Argument | undefined): Path | undefine
 const givenBy = (assign: Template) => (assign as unknown as { value: Argument }).value;
 
 /** No tag that is left reads other files, so nothing is waited for. */
-function childrenOf(template: Template): readonly Template[] {
+export function childrenOf(template: Template): readonly Template[] {
   const children = template.children?.(false, true);
   if (children === undefined) return [];
   let step = children.next();

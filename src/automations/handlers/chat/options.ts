@@ -7,6 +7,7 @@ import { isWebAddress } from "../../../lib/web-address.js";
 import { chatAddress } from "../../outgoing/chat-address.js";
 import { serverProblem } from "../../outgoing/fields.js";
 import { isTemplate } from "../../template/is-template.js";
+import { linkAddresses } from "../../template/links.js";
 import { wantedProblems } from "./buttons.js";
 
 /** What is written in a definition is used, or refused. */
@@ -75,6 +76,15 @@ export const chatOptions = chatForm
       if (written !== undefined)
         refuse(`people would read "${written}" as it is written: templates have two braces, "{${written}}"`, ...path);
     }
+    for (const [text, ...path] of [
+      [options.text, "text"],
+      [frame?.text, "card", "text"],
+      ...(frame?.fields ?? []).map(({ value }, index) => [value, "card", "fields", index, "value"] as const),
+    ] as const)
+      for (const address of linkAddresses(text ?? "")) {
+        const server = serverProblem(address);
+        if (server !== undefined) refuse(`the link to ${address}: ${server}`, ...path);
+      }
     const { url } = frame ?? {};
     const cardUrl = url === undefined ? undefined : isTemplate(url) ? serverProblem(url) : addressProblem(url);
     if (cardUrl !== undefined) refuse(cardUrl, "card", "url");
