@@ -1,8 +1,8 @@
 /** What the audit knows of hooks and deliveries: who switched a hook, who purged, released and retried what. */
+import { DELETED_BEFORE } from "../../src/domain/given-up.js";
 import { entriesSince, type FormerEnd, formerEndOf, formerEndsKept, idsOf } from "../../src/domain/purges.js";
 import type { AuditEntry, Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
-import { DELETED_BEFORE } from "../../src/gateway/outbound/withdraw.js";
 import { readableEnd } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 /** A command is recorded when it has ended, and what it settled may be settled just before. */

@@ -83,6 +83,9 @@ export const isLeftToPeople = (reason: string | undefined): boolean =>
 /** How the reason of a delivery starts that an operator withdrew. */
 export const WITHDRAWN_BY = "withdrawn by ";
 
+/** The reason of a delivery whose author deleted it. */
+export const DELETED_BEFORE = "deleted before it was sent";
+
 type Ended = Pick<Delivery, "status" | "reason" | "expiresAt" | "settledAt" | "isCourtesy">;
 
 /** A courtesy is not held or dead then, but cancelled. */

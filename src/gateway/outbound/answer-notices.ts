@@ -6,7 +6,7 @@
  * As the notices of `notify-asker.ts`, it shows nothing of the message, and no hook decides about it.
  */
 import { formatAddress } from "../../domain/address.js";
-import { isGivenUpNote, isWithheldByHook } from "../../domain/given-up.js";
+import { DELETED_BEFORE, isGivenUpNote, isWithheldByHook } from "../../domain/given-up.js";
 import type { Operator } from "../../domain/identity.js";
 import { isOpenly, openlyId } from "../../domain/openly.js";
 import { queueOf } from "../../domain/outbox-queue.js";
@@ -21,7 +21,7 @@ import {
 import { correctedWith, endCorrections, MAX_CORRECTIONS } from "./corrected-with.js";
 import { askerOf, endsInDoubt, noticeId, noticeOf, passesOn, privately, type Withheld } from "./notify-asker.js";
 import type { Outbound } from "./sending.js";
-import { DELETED_BEFORE, withdraw } from "./withdraw.js";
+import { withdraw } from "./withdraw.js";
 
 /** `purged`: an operator deleted it. */
 type Ending = Withheld | "sent" | "purged";

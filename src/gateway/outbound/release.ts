@@ -1,12 +1,11 @@
 /** Sends a delivery after all that is held or dead, because an operator decided so. */
-import { heldWith } from "../../domain/given-up.js";
+import { DELETED_BEFORE, heldWith } from "../../domain/given-up.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import type { Delivery } from "../../domain/store.js";
 import { showEnd } from "./answer-notices.js";
 import { goesWith } from "./corrected-with.js";
 import { reportSent } from "./report-sent.js";
 import type { Outbound } from "./sending.js";
-import { DELETED_BEFORE } from "./withdraw.js";
 
 /** Far more than are ever made. */
 const HELD_EDITS = 100;

@@ -1,10 +1,10 @@
 /** The original of a copy was deleted or corrected, or an operator ends it: what was not posted of the copy follows, and so does its author's notice. */
-import { isAmbiguous, isInDoubt, isUnanswered, saysInDoubt } from "../../domain/given-up.js";
+import { DELETED_BEFORE, isAmbiguous, isInDoubt, isUnanswered, saysInDoubt } from "../../domain/given-up.js";
 import { queueOf } from "../../domain/outbox-queue.js";
 import { type CancelledRest, type Corrected, type Delivery, isUnderWay } from "../../domain/store.js";
 import { showEnd } from "./answer-notices.js";
 import type { Outbound } from "./sending.js";
-import { cancelRest, DELETED_BEFORE, withdraw } from "./withdraw.js";
+import { cancelRest, withdraw } from "./withdraw.js";
 
 /** Edits that are looked through; more than a person makes of one message. */
 const MAX_EDITS = 100;

@@ -4,8 +4,6 @@ import type { CancelledRest, Delivery } from "../../domain/store.js";
 import { reportFailed } from "./report-failed.js";
 import type { Outbound } from "./sending.js";
 
-export const DELETED_BEFORE = "deleted before it was sent";
-
 /** False when a part of it was sent, or is being sent. */
 export async function withdraw(deliveryId: string, reason: string, out: Outbound): Promise<boolean> {
   const { store, registry, clock } = out;
