@@ -102,7 +102,9 @@ export function isInDoubt(ended: Ended): boolean {
   return (isGivenUp(ended) || isWithdrawn(ended)) && saysInDoubt(ended.reason);
 }
 
-const isWithdrawn = ({ status, reason }: Ended) => status === "cancelled" && reason?.startsWith(WITHDRAWN_BY) === true;
+/** An operator cancelled it. */
+export const isWithdrawn = ({ status, reason }: Pick<Delivery, "status" | "reason">): boolean =>
+  status === "cancelled" && reason?.startsWith(WITHDRAWN_BY) === true;
 
 /** The reason of what is withdrawn with these parts: what may have arrived, and how much did. */
 export function withdrawnReason(reason: string, parts: readonly DeliveryPart[]): string {

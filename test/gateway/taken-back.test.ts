@@ -66,7 +66,7 @@ async function startDesk(hooks?: (registry: HookRegistry) => void, before?: Befo
     await rig.receive(
       text === undefined
         ? { kind: "deleted", eventId, address: DESK, messageId, at: rig.clock.now() }
-        : { kind: "edited", eventId, message: messageOf(text, { ...person, messageId, isEdit: true }) },
+        : { kind: "edited", eventId, message: messageOf(text, { ...person, messageId, replyToId, isEdit: true }) },
     );
     return eventId;
   };
@@ -168,7 +168,7 @@ it("one that an operator confirmed after a restore has no known id: its author l
 });
 
 it("one that an operator cancels while it waits: its author learns that it was not posted, or that it may have been", async () => {
-  const { rig, far, answer } = await startDesk();
+  const { rig, far, answer, edits } = await startDesk();
   rig.platform.script = (_, n) => (n === 1 ? { kind: "retry", error: "503", scope: "chat" } : undefined);
   const tried = await answer("the first", "f1", ({ attempts }) => attempts === 1);
   const waiting = await answer("the second", "f2", () => true);
@@ -178,11 +178,20 @@ it("one that an operator cancels while it waits: its author learns that it was n
   await rig.idle();
   const note = expect.stringMatching(/not posted in .*it was cancelled.*Ask one of them before you write again/s);
   expect(far.texts("dm-8")).toEqual([note, note]);
+  // As after the purge of a held one: what an operator stopped is not posted by a correction.
+  await edits("f2", "the second, corrected");
+  await rig.idle();
+  expect(creates(rig).join()).not.toContain("corrected");
+  expect(far.texts("dm-8")).toEqual([
+    note,
+    note,
+    expect.stringMatching(/^\*\*The correction of your message was not passed on: an operator cancelled the message\./),
+  ]);
   rig.platform.take = () => new Promise(() => {});
   const sent = await answer("the third", "f3", ({ parts }) => parts[0]?.status === "sending");
   await rig.gateway.cancelRest(sent.id, by);
-  await until(() => far.texts("dm-8").length === 3, "the third note");
-  expect(far.texts("dm-8")[2]).toContain("It is not known whether your message was posted");
+  await until(() => far.texts("dm-8").length === 4, "the third note");
+  expect(far.texts("dm-8")[3]).toContain("It is not known whether your message was posted");
 });
 
 const creates = ({ platform }: Rig) =>

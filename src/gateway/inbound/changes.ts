@@ -14,7 +14,7 @@ import { decideAccess, type Verdict } from "../access.js";
 import type { LaneRow } from "../conversation.js";
 import { recordMove } from "../outbound/follow-move.js";
 import { copiesOf, correctedCopy, LOST, originOf, withAddressing } from "./forward.js";
-import { goneNotes } from "./gone-original.js";
+import { goneNotes, isCancelledUnshown } from "./gone-original.js";
 import { type Handling, settled } from "./handling.js";
 import { missedCorrectionNotes } from "./offer.js";
 import { voidCode, withheldCode } from "./owner-code.js";
@@ -39,7 +39,9 @@ export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inboun
   if (isBot) return settled("noted");
   const kept = withheldCode(row, message, inbound);
   if (kept) return kept;
-  const copies = await copiesOf(at, message.messageId, inbound);
+  const copies: Delivery[] = [];
+  for (const copy of await copiesOf(at, message.messageId, inbound))
+    if (!(await isCancelledUnshown(copy, inbound))) copies.push(copy);
   const empty =
     copies.length > 0 && origin && origin !== LOST && (await emptyAnswer(row, message, operator, origin, inbound));
   if (empty) return empty;
