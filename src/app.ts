@@ -38,6 +38,10 @@ async function start(base: Base): Promise<App> {
   const ground = await openGround(base, chatUrl);
   const parts = new Parts(ground);
   const { registry, gateway, plugins, automations, sla, orchestrator, alerts, attempts } = parts;
+  const hearStop = () => {
+    for (const part of [ground.processes, registry, orchestrator]) part.stopping();
+  };
+  void base.options.stopSignal?.then(hearStop);
   stopping.push(async () => registry.close());
   stopping.push(async () => parts.pending.stop());
   const stopExitLog = logExits({ plugins, registry, givenUp: parts.givenUp, clock, logger });
@@ -59,6 +63,7 @@ async function start(base: Base): Promise<App> {
   await startInOrder({
     ...{ ...ground, ...parts.planned, http, gateway, automations, alerts, sla, orchestrator },
     shutdownTimeoutMs: config.gateway.shutdown_timeout,
+    cutOff: () => registry.cutOff(),
   });
   await watchFiles(parts);
   hasStarted = true;
@@ -68,6 +73,7 @@ async function start(base: Base): Promise<App> {
   stopping.push(() => orchestrator.stop());
   // Before that: what the supervisor kills when its patience ends was stopped in order all the same.
   stopping.push(() => attempts.stopping());
+  stopping.push(async () => hearStop());
 
   return {
     url: http.url,

@@ -23,6 +23,8 @@ export interface AppOptions {
   reread?: () => LoadedConfig;
   /** Instead of pino, for embedders. */
   logger?: Logger;
+  /** Resolves when the process was told to stop, maybe while it starts: whoever told it may have told the programs of hooks and tasks, too. */
+  stopSignal?: Promise<void>;
   /** Called once with the log, before plugins are loaded. */
   onLogger?: (logger: Logger) => void;
   /** All addresses of a name that a hook's request goes to, instead of the system's resolver. What it says is judged all the same. */

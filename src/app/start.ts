@@ -22,6 +22,8 @@ interface Deps extends Pick<MissionAssembly, "missions" | "schedules" | "resumeA
   orchestrator: Orchestrator;
   /** What the gateway and its hooks may take to end. */
   shutdownTimeoutMs: number;
+  /** What is still under way then was cut off. */
+  cutOff(): void;
   stopping: Stopping;
   clock: Clock;
 }
@@ -33,6 +35,8 @@ export async function startInOrder(deps: Deps): Promise<void> {
     void (await within(deps.clock, stopping.leftMs, stop()));
   await processes.sweep();
   stopping.push(() => processes.stop());
+  // Before their programs are ended: that would look like a failure of theirs.
+  stopping.push(async () => deps.cutOff());
   stopping.push(() => http.stop());
   await http.start();
   stopping.push(async () => void (await Promise.all([gateway.stop(), automations.stop(deps.shutdownTimeoutMs)])));

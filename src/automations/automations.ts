@@ -304,7 +304,8 @@ class ConfiguredHooks implements Automations {
     const { queue } = this.#options;
     const { signal, dispatchId, attempt, dryRun, recordId, cause } = context;
     const waits = (limit: string | undefined) => HookRun.waits(context, limit);
-    const start = { definition, point, payload, dispatchId, attempt, dryRun, signal, waits, check };
+    const cutOff = () => this.#options.registry.cutOff(context.runId);
+    const start = { definition, point, payload, dispatchId, attempt, dryRun, signal, cutOff, waits, check };
     if (recordId === undefined) {
       const { kind } = definition.trigger;
       const called = { ...start, id: context.runId, trigger: kind, reason: `${point.name} fired`, cause };

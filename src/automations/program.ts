@@ -143,6 +143,7 @@ export async function runProgram(
     printed,
     secrets.map(([, value]) => value),
   );
+  if (end.how === "aborted" && !limits.signal.aborted) context.cutOff?.();
   if (end.how !== "exited") throw cutShort(end, limits.timeoutMs);
   return { ...end, commandLine: commandLine(options) };
 }

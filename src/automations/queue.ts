@@ -20,7 +20,7 @@ import { createHeldLeases, type HeldLeases } from "./queue/held-leases.js";
 import { lineOf, whyFull } from "./queue/line.js";
 import { recoverTaken } from "./queue/recover.js";
 import { backgroundOf, rowOf } from "./queue/rows.js";
-import { closeRow } from "./queue/settle.js";
+import { closeRow, withStop } from "./queue/settle.js";
 import type { Leases } from "./run/deps.js";
 import { type RunOutcome, reasonOf } from "./run/outcome.js";
 import type { Progress } from "./run/progress.js";
@@ -121,6 +121,7 @@ class StoredRuns implements Queue {
     ended: () => {},
   };
   #isStarted = false;
+  #takesMore = true;
   readonly #work: Work;
 
   constructor(options: QueueOptions) {
@@ -165,10 +166,14 @@ class StoredRuns implements Queue {
     this.wake();
   }
 
+  takeNoMore(): void {
+    this.#takesMore = false;
+  }
+
   async stop(graceMs: number): Promise<void> {
     const { clock } = this.#options;
     const { signal } = this.#stop;
-    this.#isStarted = false;
+    this.takeNoMore();
     const idle = async () => {
       await this.#work.stop();
       while (this.#active.size > 0) await Promise.all([...this.#active.keys()].map((id) => this.#whenEnded(id)));
@@ -191,7 +196,7 @@ class StoredRuns implements Queue {
   }
 
   wake(): void {
-    if (this.#isStarted) this.#work.wake(KEY);
+    if (this.#isStarted && this.#takesMore) this.#work.wake(KEY);
   }
 
   record(run: BackgroundRun): Promise<string | undefined> {
@@ -221,7 +226,7 @@ class StoredRuns implements Queue {
     this.#listeners.set(row.id, { progress, ended: this.#listeners.get(row.id)?.ended ?? [] });
     await runs.insert(row);
     this.#count(row.hookId, 1);
-    const taken = this.#isStarted ? await runs.takeOne(row.id, owner, clock.now(), leaseMs) : undefined;
+    const taken = this.#isStarted && this.#takesMore ? await runs.takeOne(row.id, owner, clock.now(), leaseMs) : undefined;
     // A poll just now may have taken it first: it runs all the same.
     if (taken !== undefined) this.#startRun(taken);
     return ended;
@@ -254,7 +259,7 @@ class StoredRuns implements Queue {
   async #takeAll(): Promise<number | undefined> {
     const { runs, owner, clock } = this.#options;
     const hasRoom = () => this.#active.size < this.#options.maxRunning;
-    while (!this.#stop.signal.aborted && hasRoom() && !this.#deps.isPaused()) {
+    while (this.#takesMore && hasRoom() && !this.#deps.isPaused()) {
       const left = this.#leftRuns();
       const taken = await runs.take(owner, clock.now(), this.#options.leaseMs, left);
       if (taken === undefined) return runs.nextDue(left);
@@ -326,6 +331,7 @@ class StoredRuns implements Queue {
   async #execute(taken: TakenRun): Promise<RunOutcome> {
     const { runs, owner, clock } = this.#options;
     const row = taken.run;
+    const startedAt = clock.now();
     const definition = this.#deps.definition(row.hookId);
     const lost = await recoverTaken(taken, definition, { runs, owner });
     const over = lost ?? (await this.#standIn(row, definition));
@@ -338,7 +344,8 @@ class StoredRuns implements Queue {
     const claimed = this.#active.get(row.id)?.work;
     // A configured hook's run writes its own end; at its deadline the kernel goes on, and we wait for what it still does.
     if (claimed !== undefined) return claimed;
-    return this.#close(row, outcomeOf(end, clock.now()));
+    const ended = end.kind === "interrupted" ? withStop(row, end.reason, startedAt, clock.now()) : row;
+    return this.#close(ended, outcomeOf(end, row, clock.now()));
   }
 
   /** Under `coalesce` the newest that waits stands for those before it. */
@@ -406,7 +413,7 @@ class StoredRuns implements Queue {
 const STOP_MS = 3_000;
 
 /** A plugin's background hook. */
-function outcomeOf(end: BackgroundEnd, now: number): RunOutcome {
+function outcomeOf(end: BackgroundEnd, { isRepeatable }: AutomationRun, now: number): RunOutcome {
   switch (end.kind) {
     case "done":
       return { status: "succeeded", decision: { kind: "pass" } };
@@ -415,5 +422,8 @@ function outcomeOf(end: BackgroundEnd, now: number): RunOutcome {
     case "failed":
       if (end.retryInMs !== undefined) return { status: "queued", dueAt: now + end.retryInMs, reason: end.error };
       return { status: "failed", error: end.error, isRetryable: false };
+    case "interrupted":
+      if (isRepeatable) return { status: "queued", dueAt: now, reason: end.reason };
+      return { status: "interrupted", reason: `${end.reason}, and it may not run twice` };
   }
 }

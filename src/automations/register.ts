@@ -1,5 +1,5 @@
 /** A definition becomes a subscription of the registry, like any other; what its runs decide becomes what its point takes. */
-import { HookNotCalledError } from "../hooks/errors.js";
+import { HookInterruptedError, HookNotCalledError } from "../hooks/errors.js";
 import type { HookPoint } from "../hooks/point.js";
 import type { RegisterOptions } from "../hooks/registration.js";
 import type { HookRegistry, Unregister } from "../hooks/registry.js";
@@ -106,10 +106,12 @@ async function decide(
         throw new HookNotCalledError(reasonOf(outcome) ?? "");
       context.state("skipped", reasonOf(outcome) ?? "");
       return { kind: "nothing" };
+    case "interrupted":
+      throw new HookInterruptedError(outcome.reason);
+    case "queued":
+      throw outcome.wasStopped ? new HookInterruptedError(outcome.reason) : failed(outcome);
     case "failed":
     case "timed_out":
-    case "interrupted":
-    case "queued":
       throw failed(outcome);
   }
 }

@@ -30,6 +30,8 @@ export interface RunContext {
   /** Where relative paths start: the folder of the file that defines the hook. */
   readonly folder: string;
   readonly signal: AbortSignal;
+  /** The stop of the gateway ended what the run waits for: the run has no outcome. Its signal fires. */
+  cutOff?: (() => void) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly reach: Reach;

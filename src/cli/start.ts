@@ -26,7 +26,9 @@ export async function start(
   let plugins = (): App["plugins"] => [];
   const onLogger = (logger: Logger) => goOnAfterStrays(logger, () => plugins());
   const loaded = reread();
-  const app = await startApp(loaded, { version: version(), pretty: terminal.isTty, reread, newDatabase, onLogger });
+  const app = await startApp(loaded, {
+    ...{ version: version(), pretty: terminal.isTty, reread, newDatabase, onLogger, stopSignal },
+  });
   plugins = () => app.plugins;
   const stopping = new AbortController();
   const terminalClosed = reloadOnHangup(app, options, terminal, stopping.signal);
@@ -39,8 +41,9 @@ export async function start(
     .then(keepCompiledCode);
   await Promise.race([stopSignal, terminalClosed]);
   stopping.abort();
+  const stopped = app.stop();
   await greeting;
-  await app.stop();
+  await stopped;
   return EXIT.done;
 }
 

@@ -11,7 +11,7 @@ import type { Firing } from "./options.js";
 import { checkChange, checkClaim, checkContributions, checkPatchAt, type Fields } from "./results.js";
 import { HookRun } from "./run.js";
 
-/** Never rejects, and never resolves when a stop cuts the run off. `entry` is who is registered under the run's hook id now. */
+/** Never rejects. `entry` is who is registered under the run's hook id now. */
 export async function runBackground(
   kernel: Kernel,
   entry: Entry | undefined,
@@ -30,12 +30,12 @@ export async function runBackground(
   };
   return new BackgroundDispatch(kernel, entry.point, [entry], run.payload, firing, run.phase).run(
     entry,
-    run.idempotent === true,
+    run,
   );
 }
 
 class BackgroundDispatch extends Dispatch {
-  run(entry: Entry, isRepeatable: boolean): Promise<BackgroundEnd> {
+  run(entry: Entry, { idempotent, stops = 0 }: BackgroundRun): Promise<BackgroundEnd> {
     const context =
       this.phase === undefined ? new HookRun(this, entry) : new LifecycleRun(this, entry, this.phase, this.view());
     const startedMs = this.startMs();
@@ -44,18 +44,19 @@ class BackgroundDispatch extends Dispatch {
         this.kernel.wheel,
         context,
         () => (this.phase === undefined ? entry.handler(this.view(), context) : entry.handler(context)),
-        (settled) => {
+        (end) => {
+          const settled = this.judged(end);
           if (settled.kind === "interrupted") {
-            // The holder of the record gets no end: the record stays open, and the next start decides what becomes of it.
-            this.reportDetached(entry, startedMs, cutOffError(settled.error, isRepeatable), "interrupted");
+            this.reportDetached(entry, startedMs, cutOffError(settled.error, idempotent === true), "interrupted");
             this.recording?.end(this, { outcome: "interrupted" });
+            resolve({ kind: "interrupted", reason: errorMessage(settled.error) });
             return;
           }
           const error = settled.kind === "passed" ? this.#take(entry, startedMs, settled.value) : settled.error;
           if (error !== undefined)
             this.reportDetached(entry, startedMs, error, settled.kind === "timed_out" ? "timed_out" : "failed");
           this.recording?.end(this, { outcome: error === undefined ? "passed" : "failed" });
-          resolve(error === undefined ? { kind: "done" } : failedEnd(error, this.attempt, entry.options.retry));
+          resolve(error === undefined ? { kind: "done" } : failedEnd(error, this.attempt - stops, entry.options.retry));
         },
         (error) => this.ignoreLate(entry, error),
       );

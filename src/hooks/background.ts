@@ -24,17 +24,26 @@ export interface BackgroundRun {
   messageId?: string;
   /** Its hook was declared so: when a crash cut it off, it is run again. */
   idempotent?: true;
+  /** How many of its attempts a stop of the gateway cut off: they are no failures. */
+  stops?: number;
   recordedAt: number;
 }
 
 /** `gone`: the hook is not registered (any more) or is disabled. */
-export type BackgroundEnd = { kind: "done" } | { kind: "gone" } | { kind: "failed"; error: string; retryInMs?: number };
-/** Runs a record once. Never rejects, and never resolves when a stop cuts the run off. */
+export type BackgroundEnd =
+  | { kind: "done" }
+  | { kind: "gone" }
+  | { kind: "failed"; error: string; retryInMs?: number }
+  /** The stop of the gateway cut it off, which is no failure: it runs again after the next start, when it may run twice. */
+  | { kind: "interrupted"; reason: string };
+/** Runs a record once. Never rejects. */
 export type BackgroundRunner = (run: BackgroundRun, attempt: number) => Promise<BackgroundEnd>;
 
 export interface BackgroundPort {
   /** Called once, by the registry. Nothing is run before it. */
   serve(runner: BackgroundRunner): void;
+  /** The gateway has begun to stop: no further record is run. */
+  takeNoMore?(): void;
   /**
    * Returns, or resolves, when the record is as durable as the port can make it: with a reason (text) when the run is not to
    * happen, which is on record, too. Throws or rejects when it cannot take it.

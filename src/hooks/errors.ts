@@ -1,5 +1,5 @@
 /** The kernel's own errors. */
-import { errorMessage, HookgateError } from "../lib/errors.js";
+import { errorMessage, HookgateError, lookable } from "../lib/errors.js";
 import { nearest } from "../lib/nearest.js";
 
 /** The breaker of a hook, or a limit of its runs, refused the call: the handler did not run, and its failure policy holds all the same. */
@@ -17,6 +17,28 @@ export class HookConditionError extends HookgateError {
     super({ code: "HOOK_CONDITION_FAILED", message });
     this.name = "HookConditionError";
   }
+}
+
+/** The run of the handler was ended before it was done: it has decided nothing. */
+export class HookInterruptedError extends HookgateError {
+  constructor(reason: string) {
+    super({ code: "HOOK_INTERRUPTED", message: reason });
+    this.name = "HookInterruptedError";
+  }
+}
+
+const MAX_CAUSES = 5;
+
+/** Whether the error of a handler says that something from outside ended what it waited for: its run, its program, its request. */
+export function wasEnded(thrown: unknown): boolean {
+  let error = lookable(thrown);
+  for (let depth = 0; depth < MAX_CAUSES && error instanceof Error; depth++) {
+    if (error instanceof HookInterruptedError || error.name === "AbortError") return true;
+    // As child_process and libraries on top of it name what ended a program.
+    if ("signal" in error && typeof error.signal === "string") return true;
+    error = error.cause;
+  }
+  return false;
 }
 
 /** A fail-closed handler failed, or the fallback of a failed one was refused: what was about to happen must not. */

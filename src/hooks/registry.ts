@@ -93,7 +93,8 @@ export class HookRegistry<P extends Points = Catalogue> {
     const wheel = new DeadlineWheel(clock);
     const waits = { wheel, sequence: [], void: [] };
     const { journal, allowedPlugins, limits, onTimeout } = options;
-    this.#kernel = { clock, logger, wheel, waits, journal, background, allowedPlugins, limits, onTimeout };
+    const isStopping = false;
+    this.#kernel = { clock, logger, wheel, waits, journal, background, allowedPlugins, limits, onTimeout, isStopping };
     this.#roster = new Roster(options.overrides ?? {}, clock, options.formerChats);
     for (const point of options.points ?? catalogue) this.#roster.declare(point);
     background.serve((run, attempt) => runBackground(this.#kernel, this.#roster.entries.get(run.hookId), run, attempt));
@@ -395,9 +396,20 @@ export class HookRegistry<P extends Points = Catalogue> {
     for (const entry of [...this.#roster.entries.values()]) if (entry.pluginId === pluginId) this.#roster.remove(entry);
   }
 
+  /** The gateway has begun to stop: a handler whose program a signal ends, or whose request is aborted, is cut off and has not failed. */
+  stopping(): void {
+    this.#kernel.isStopping = true;
+    this.#kernel.background.takeNoMore?.();
+  }
+
+  /** The stop cuts off what runs, or this run: it is recorded as interrupted, and whoever waits for its dispatch gets no answer. */
+  cutOff(runId?: string): void {
+    cutOffRunning(this.#kernel.wheel, runId);
+  }
+
   /** The process may end: handlers that still run are recorded as interrupted, and are not waited for. The journal must still take records. */
   close(): void {
-    cutOffRunning(this.#kernel.wheel);
+    this.cutOff();
     this.#kernel.wheel.close();
   }
 

@@ -153,6 +153,9 @@ export function lateError(run: HookRun, tookMs: number, isBlocked: boolean): DOM
 
 const waitedText = (ms: number, { limit }: Turn) => `${formatDuration(ms)} for its turn (${limit})`;
 
+/** The reason of a run that the stop of the gateway cut off. */
+export const stopped = () => new Error("the gateway stopped while it ran");
+
 export function isDeadlineError(error: unknown): boolean {
   return error instanceof DOMException && error.name === "TimeoutError";
 }

@@ -6,7 +6,7 @@ import type { Cause } from "../domain/journal.js";
 import { type DeadlineWheel, TICK_MS } from "../fast/deadline-wheel.js";
 import { SequenceWait, VoidWait } from "../fast/waits.js";
 import { TimedCall } from "./dispatch/timed-call.js";
-import { HookRun } from "./run.js";
+import { HookRun, stopped } from "./run.js";
 
 export interface RunningHook {
   hookId: string;
@@ -45,12 +45,12 @@ export function runningHooks(wheel: DeadlineWheel): RunningHook[] {
 
 const DETACHED = ["fire_and_record", "background"];
 
-/** The process stops: what runs is recorded as cut off. Turn handlers end with their turn. */
-export function cutOffRunning(wheel: DeadlineWheel): void {
-  const reason = new Error("the gateway stopped while it ran");
+/** The process stops: what runs is recorded as cut off. Turn handlers end with their turn. `runId`: this one only. */
+export function cutOffRunning(wheel: DeadlineWheel, runId?: string): void {
   for (const { item } of [...wheel.armed()]) {
-    if (item instanceof SequenceWait || item instanceof VoidWait) item.cutOff(reason);
-    else if (item instanceof TimedCall && DETACHED.includes(HookRun.entryOf(item.awaitedRun()).execution))
-      item.cutOff(reason);
+    if (!(item instanceof SequenceWait || item instanceof VoidWait || item instanceof TimedCall)) continue;
+    const run: HookRun | undefined = item.awaitedRun();
+    if (run === undefined || (runId !== undefined && run.runId !== runId)) continue;
+    if (!(item instanceof TimedCall) || DETACHED.includes(HookRun.entryOf(run).execution)) item.cutOff(stopped());
   }
 }

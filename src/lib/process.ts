@@ -9,6 +9,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import { constants } from "node:os";
 import { StringDecoder } from "node:string_decoder";
 import type { Clock } from "./clock.js";
 import { errorMessage, HookgateError } from "./errors.js";
@@ -36,7 +37,7 @@ export interface Program {
 }
 
 export interface ProgramEnd {
-  /** flooded: it printed without end and was stopped. */
+  /** flooded: it printed without end and was stopped. aborted: its caller or the end of the gateway cut it off, and it has no result. */
   readonly how: "exited" | "timed_out" | "aborted" | "flooded";
   /** Null when a signal ended it. */
   readonly exitCode: number | null;
@@ -57,6 +58,8 @@ export interface Processes {
   run(program: Program): Promise<ProgramEnd>;
   /** A variable in the environment of our program that holds the other end of a connection (Linux). */
   variableOfCaller(connection: LocalConnection, variable: string): Promise<string | undefined>;
+  /** The gateway has begun to stop: whoever stops it may signal its programs, too. A program that a signal ends is aborted from now on. */
+  stopping(): void;
   /** Ends what a gateway of this installation left behind that is no longer there. Resolves with how many. */
   sweep(): Promise<number>;
   /** Ends all that run; nothing can be started after it. */
@@ -77,6 +80,10 @@ export interface ProcessesDeps {
 const LAST_WAIT_MS = 250;
 /** The program has ended; what it started holds its output open. What is on the way is read for this long, then they are ended. */
 const HELD_OPEN_MS = 1_000;
+/** systemd signals all processes of a unit, one after the other: a program may end this long before the gateway hears that it is to stop. */
+const HEARS_STOP_MS = 100;
+/** With what a service is stopped. */
+const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"] as const;
 /** A program that left its group may go on for longer than its run. */
 const LEFT_OVER_MS = 600_000;
 /** A program that prints more is stopped: reading it would take the time of everybody else. */
@@ -103,6 +110,7 @@ class ChildProcesses implements Processes {
   /** How many programs. */
   #started = 0;
   #lastEndedAt = Number.NEGATIVE_INFINITY;
+  readonly #stopping = new AbortController();
   #isStopped = false;
 
   constructor({ clock, env, owner, graceMs = 500 }: ProcessesDeps) {
@@ -139,7 +147,12 @@ class ChildProcesses implements Processes {
     return orphans.length;
   }
 
+  stopping(): void {
+    this.#stopping.abort();
+  }
+
   async stop(): Promise<void> {
+    this.stopping();
     this.#isStopped = true;
     for (const stopping of this.#running.values()) stopping.abort();
     await Promise.all(this.#ends);
@@ -212,8 +225,9 @@ class ChildProcesses implements Processes {
       child.stderr?.destroy();
       child.unref();
     }
+    const isByItself = how === "exited" || how === "held open";
     return {
-      how: how === "held open" ? "exited" : how,
+      how: !isByItself ? how : (await this.#wasCutOff(child)) ? "aborted" : "exited",
       exitCode: child.exitCode,
       signal: child.signalCode,
       stdout: stdout.text(),
@@ -222,6 +236,18 @@ class ChildProcesses implements Processes {
       stderrCut: stderr.isCut(),
       latencyMs: clock.monotonic() - startedAt,
     };
+  }
+
+  /** Whether the stop of the gateway ended it: one that ends by itself then has done what it does. */
+  async #wasCutOff({ exitCode, signalCode }: ChildProcess): Promise<boolean> {
+    // A shell counts a program that a signal ended as 128 + the signal's number, and so do programs that clean up before they end.
+    const isStopSignal = STOP_SIGNALS.some((one) => signalCode === one || exitCode === 128 + constants.signals[one]);
+    const { signal } = this.#stopping;
+    if (isStopSignal) {
+      const late = pause(this.#clock, HEARS_STOP_MS);
+      await Promise.race([late, once(signal, late)]);
+    }
+    return signal.aborted && (isStopSignal || signalCode !== null);
   }
 
   #notRun(startedAt: number): ProgramEnd {
@@ -316,7 +342,7 @@ function aborted(
 
 const isTimeout = (reason: unknown) => reason instanceof Error && reason.name === "TimeoutError";
 
-function once(signal: AbortSignal, closed: Promise<true>): Promise<void> {
+function once(signal: AbortSignal, closed: Promise<unknown>): Promise<void> {
   return new Promise((done) => {
     const onAbort = () => done();
     if (signal.aborted) done();

@@ -51,6 +51,8 @@ export interface Orchestrator extends Transitions, Pick<Finish, "handIn" | "fail
   /** Other settings apply from now on: there may be room, or an assignee again for what waits. */
   reconfigured(): void;
   start(): Promise<void>;
+  /** The gateway has begun to stop: nothing is started any more, and what is judged is judged again after the next start. */
+  stopping(): void;
   /** Fires orchestrator:shutdown, lets runs end, ends those that do not, and has everybody told of it. */
   stop(): Promise<void>;
   /** Everybody was told of what was written so far, by others after the stop, too. */
@@ -150,7 +152,7 @@ class TaskOrchestrator implements Omit<Orchestrator, keyof Requests> {
       store,
       step: (task) => step(task, stepDeps),
       roomFor: rooms.left,
-      mayStart: () => this.#phase === "running" && this.#held === undefined,
+      mayStart: () => this.#phase === "running" && this.#held === undefined && !this.#stopping.signal.aborted,
       clock,
       logger,
     });
@@ -192,6 +194,10 @@ class TaskOrchestrator implements Omit<Orchestrator, keyof Requests> {
     this.#tick();
   }
 
+  stopping(): void {
+    this.#stopping.abort(new Error("the gateway stopped"));
+  }
+
   async stop(): Promise<void> {
     if (this.#phase !== "running") return;
     const { config, registry, pending, clock, logger } = this.#deps;
@@ -213,7 +219,7 @@ class TaskOrchestrator implements Omit<Orchestrator, keyof Requests> {
       );
     this.#phase = "stopping";
     this.#ticking?.cancel();
-    this.#stopping.abort(new Error("the gateway stopped"));
+    this.stopping();
     await Promise.all([within(clock, leftMs(), this.#dispatch.stop()), this.#running.stop(leftMs())]);
     // A hook that does not end does not hold up the stop: the next start does what is left.
     await within(clock, leftMs(), pending.drained(TASK_KINDS));

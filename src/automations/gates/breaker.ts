@@ -114,8 +114,9 @@ export class Breakers {
 
   /** Resolves when it is on disk. Never rejects. */
   async note(hook: WatchedHook, outcome: RunOutcome | undefined, now: number): Promise<void> {
+    const isToRunAgain = outcome?.status === "queued" && !outcome.wasStopped;
     if (outcome?.status === "succeeded" || outcome?.status === "blocked") await this.close(hook.id);
-    else if (outcome?.status === "failed" || outcome?.status === "timed_out" || outcome?.status === "queued")
+    else if (outcome?.status === "failed" || outcome?.status === "timed_out" || isToRunAgain)
       await this.failed(hook, reasonOf(outcome) ?? "", now);
     else {
       const state = this.#states.get(hook.id);

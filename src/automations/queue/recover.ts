@@ -2,6 +2,7 @@
 import type { AutomationRunStore, TakenRun } from "../../domain/automation.js";
 import type { Definition } from "../definition/definition.js";
 import type { RunOutcome } from "../run/outcome.js";
+import { stopsOf } from "./settle.js";
 
 /** For background hooks of plugins, which say only that they may run twice. */
 const MAX_ATTEMPTS = 5;
@@ -26,7 +27,7 @@ export async function recoverTaken(
   if (!run.isRepeatable || run.pendingPayload === undefined)
     return { status: "interrupted", reason: `${reason}, and it may not run twice` };
   const most = definition?.retry?.attempts ?? MAX_ATTEMPTS;
-  if (run.attempt >= most) return { status: "interrupted", reason: `${reason}, for the ${run.attempt}. time` };
+  if (run.attempt - stopsOf(run) >= most) return { status: "interrupted", reason: `${reason}, for the ${run.attempt}. time` };
   run.attempt++;
   const isHeld = await runs.update(run, owner);
   return isHeld ? undefined : { status: "interrupted", reason: "its row was ended, changed or deleted meanwhile" };

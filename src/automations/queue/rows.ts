@@ -3,6 +3,7 @@ import type { AutomationRun } from "../../domain/automation.js";
 import { isHandId, namedBy } from "../../domain/journal.js";
 import type { BackgroundRun } from "../../hooks/background.js";
 import { redact } from "../../lib/redact.js";
+import { stopsOf } from "./settle.js";
 import type { Definition } from "../definition/definition.js";
 
 export function rowOf(run: BackgroundRun, definition: Definition | undefined, now: number): AutomationRun {
@@ -55,6 +56,7 @@ export function backgroundOf(row: AutomationRun): BackgroundRun {
     conversation,
     messageId,
     idempotent: isRepeatable || undefined,
+    stops: stopsOf(row),
     recordedAt: createdAt,
   };
 }

@@ -2,6 +2,17 @@
 import type { AutomationRun } from "../../domain/automation.js";
 import { type RunOutcome, reasonOf } from "../run/outcome.js";
 
+/** The attempt of a plugin's run that the stop cut off; the pipeline records those of configured hooks. */
+export function withStop(row: AutomationRun, reason: string, startedAt: number, now: number): AutomationRun {
+  const { attempt } = row;
+  const stopped = { attempt, startedAt, endedAt: now, status: "interrupted" as const, error: reason, steps: [] };
+  return { ...row, attempts: [...row.attempts, stopped] };
+}
+
+/** Attempts that a stop cut off: they do not count among those that `retry` allows. One that a crash cut off has no end, and counts. */
+export const stopsOf = ({ attempts }: Pick<AutomationRun, "attempts">) =>
+  attempts.filter(({ status, endedAt }) => status === "interrupted" && endedAt !== undefined).length;
+
 export function closeRow(row: AutomationRun, outcome: RunOutcome, now: number): AutomationRun {
   const { leaseOwner: _owner, leaseUntil: _until, statusReason: _reason, ...rest } = row;
   const reason = reasonOf(outcome);

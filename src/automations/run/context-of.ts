@@ -5,7 +5,7 @@ import type { RunDeps, RunStart } from "./deps.js";
 import type { OpenRun } from "./open-run.js";
 
 export function contextOf(start: RunStart, { row }: OpenRun, deps: RunDeps, lastRunAt: number | undefined): RunContext {
-  const { definition, payload, trigger, dryRun, signal } = start;
+  const { definition, payload, trigger, dryRun, signal, cutOff } = start;
   return {
     hookId: definition.id,
     runId: row.id,
@@ -19,6 +19,7 @@ export function contextOf(start: RunStart, { row }: OpenRun, deps: RunDeps, last
     dryRun,
     folder: definition.folder,
     signal,
+    cutOff,
     clock: deps.clock,
     logger: deps.logger.child({ hook: definition.id, run: row.id }),
     reach: deps.reachOf(definition),

@@ -29,6 +29,8 @@ export interface RunStart {
   readonly dryRun: boolean;
   /** Fires at the deadline, when the caller gives up and when the gateway stops. */
   readonly signal: AbortSignal;
+  /** See `RunContext`. */
+  cutOff?(): void;
   readonly progress?: Progress | undefined;
   /** Hears that it waits for its turn under this setting (`concurrency: 1`); undefined: it does no longer. */
   waits?(limit: string | undefined): void;

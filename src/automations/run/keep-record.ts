@@ -4,6 +4,7 @@ import { backoffMs, MAX_PAUSE_MS } from "../../lib/backoff.js";
 import { formatDuration } from "../../lib/duration.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { HandlerFacts } from "../handler.js";
+import { stopsOf } from "../queue/settle.js";
 import type { RunDeps, RunStart } from "./deps.js";
 import type { History } from "./history.js";
 import type { OpenRun } from "./open-run.js";
@@ -132,9 +133,10 @@ function withRetry(
   now: number,
 ): RunOutcome {
   if (stored === undefined || retry === undefined) return outcome;
-  if (outcome.status === "interrupted") return { status: "queued", dueAt: now, reason: outcome.reason };
+  if (outcome.status === "interrupted") return { status: "queued", dueAt: now, reason: outcome.reason, wasStopped: true };
   if (outcome.status !== "failed" && outcome.status !== "timed_out") return outcome;
-  if (!outcome.isRetryable || outcome.disable !== undefined || row.attempt >= retry.attempts) return outcome;
+  if (!outcome.isRetryable || outcome.disable !== undefined || row.attempt - stopsOf(row) >= retry.attempts)
+    return outcome;
   const pauseMs = Math.max(
     outcome.retryAfterMs ?? 0,
     backoffMs({ firstMs: retry.backoffMs, maxMs: Math.max(retry.backoffMs, MAX_PAUSE_MS) }, row.attempt),

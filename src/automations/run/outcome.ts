@@ -16,8 +16,8 @@ export type RunOutcome =
   | ({ readonly status: "failed" | "timed_out" } & Failure)
   /** It cannot be said what it did, or it was stopped. */
   | { readonly status: "interrupted"; readonly reason: string }
-  /** It failed, and is tried again. */
-  | { readonly status: "queued"; readonly reason: string; readonly dueAt: number };
+  /** It failed, and is tried again; or it was stopped, and starts again. */
+  | { readonly status: "queued"; readonly reason: string; readonly dueAt: number; readonly wasStopped?: true };
 
 export interface Failure {
   readonly error: string;

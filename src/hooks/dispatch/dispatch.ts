@@ -11,12 +11,13 @@ import { newId } from "../../lib/id.js";
 import type { Logger } from "../../lib/logger.js";
 import type { BackgroundRun } from "../background.js";
 import type { Entry } from "../entry.js";
-import { HookConditionError, HookFailedError, HookNotCalledError } from "../errors.js";
+import { HookConditionError, HookFailedError, HookNotCalledError, wasEnded } from "../errors.js";
 import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint, LifecyclePhase } from "../point.js";
 import { Recording, type RunEnd } from "../recording.js";
-import { HookRun, isDeadlineError, lateError } from "../run.js";
+import { HookRun, isDeadlineError, lateError, stopped } from "../run.js";
+import type { Settled } from "./timed-call.js";
 
 /**
  * One is made for every dispatch, so it is made cheaply (docs/decisions/10-kernel.md, bench/dispatch.ts). No handler ever holds one.
@@ -257,6 +258,16 @@ export abstract class Dispatch implements IsolationNote {
       { hook: this.point.name, id: entry.id, plugin: entry.pluginId, place, err: error, cause: errorMessage(error) },
       `Hook "${entry.id}" ${isRefused ? "was not called" : ENDED[outcome]} at ${this.point.name}`,
     );
+  }
+
+  /** Whether the stop ended what a handler waited for: then it has decided nothing, and neither has the dispatch. */
+  protected isCutOff(thrown: unknown): boolean {
+    return this.kernel.isStopping && wasEnded(thrown);
+  }
+
+  /** The end of a run that only its record, or its holder, waits for. */
+  protected judged(settled: Settled): Settled {
+    return settled.kind === "failed" && this.isCutOff(settled.error) ? { kind: "interrupted", error: stopped() } : settled;
   }
 
   /** Something of a handler has no effect. */

@@ -11,7 +11,7 @@ import { HookFailedError } from "../errors.js";
 import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint, LifecyclePhase } from "../point.js";
-import { deadlineError, HookRun } from "../run.js";
+import { deadlineError, HookRun, stopped } from "../run.js";
 import { Dispatch, isThenable, promiseOf } from "./dispatch.js";
 import { decisionIn } from "./no-effect.js";
 import { TimedCall } from "./timed-call.js";
@@ -209,6 +209,7 @@ export class Sequence<Result> extends Dispatch {
 
   /** The handler that is waited for failed. */
   onError(error: unknown): void {
+    if (this.isCutOff(error)) return this.onCutOff(stopped());
     const run = this.awaited as HookRun;
     this.awaited = undefined;
     this.failed(this.entries[this.at - 1] as Entry, run, this.awaitedSinceMs, error, "failed");
@@ -308,7 +309,8 @@ export class Sequence<Result> extends Dispatch {
       this.kernel.wheel,
       run,
       () => this.invoke(entry, run),
-      (settled) => {
+      (end) => {
+        const settled = this.judged(end);
         if (settled.kind === "passed") this.note(entry, startedMs, { outcome: "passed" });
         else this.reportDetached(entry, startedMs, settled.error, settled.kind);
         ended?.();

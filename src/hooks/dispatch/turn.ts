@@ -109,7 +109,8 @@ export class TurnDispatch extends Dispatch {
     }
   }
 
-  #settleDetached(entry: Entry, startedMs: number, end: Settled): void {
+  #settleDetached(entry: Entry, startedMs: number, ended: Settled): void {
+    const end = this.judged(ended);
     if (end.kind === "passed") this.note(entry, startedMs, { outcome: "passed" });
     else this.reportDetached(entry, startedMs, end.error, end.kind);
   }

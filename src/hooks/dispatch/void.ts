@@ -6,7 +6,7 @@ import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint, LifecyclePhase } from "../point.js";
 import { overall } from "../recording.js";
-import { deadlineError, HookRun } from "../run.js";
+import { deadlineError, HookRun, stopped } from "../run.js";
 import { Dispatch, isThenable, promiseOf } from "./dispatch.js";
 import { LifecycleRun } from "./lifecycle.js";
 import { decisionIn } from "./no-effect.js";
@@ -17,6 +17,8 @@ type Waited = VoidWait<HookRun, Entry>;
 export class VoidDispatch extends Dispatch {
   /** Unsettled handlers that the caller waits for. */
   private waiting: number;
+  /** The stop cut a handler off. */
+  private wasCutOff: boolean;
   /** Those under way, kept when the caller may give up. */
   private open: Set<Waited> | undefined;
   private resolve: (() => void) | undefined;
@@ -33,6 +35,7 @@ export class VoidDispatch extends Dispatch {
   ) {
     super(kernel, point, entries, payload, firing, phase);
     this.waiting = 0;
+    this.wasCutOff = false;
     this.open = undefined;
     this.resolve = undefined;
     this.reject = undefined;
@@ -110,7 +113,8 @@ export class VoidDispatch extends Dispatch {
       this.kernel.wheel,
       run,
       () => this.invoke(entry, run),
-      (settled) => {
+      (end) => {
+        const settled = this.judged(end);
         if (settled.kind === "passed") this.passed(entry, startedMs, settled.value);
         else this.reportDetached(entry, startedMs, settled.error, settled.kind);
         ended?.();
@@ -147,6 +151,10 @@ export class VoidDispatch extends Dispatch {
   }
 
   onError(wait: Waited, run: HookRun, startedMs: number, error: unknown): void {
+    if (this.isCutOff(error)) {
+      this.open?.delete(wait);
+      return this.onCutOff(run, startedMs, stopped());
+    }
     this.fail(HookRun.entryOf(run), startedMs, error, "failed");
     this.settled(wait);
   }
@@ -162,11 +170,17 @@ export class VoidDispatch extends Dispatch {
     this.settled(wait);
   }
 
-  /** Recorded when the last one is; the caller, which the stop ends too, gets no answer. */
+  /** Recorded when the last one is; the caller, which the stop ends too, gets no answer, whatever the others say. */
   onCutOff(run: HookRun, startedMs: number, reason: Error): void {
     HookRun.abandon(run, reason);
     this.reportDetached(HookRun.entryOf(run), startedMs, reason, "interrupted");
-    if (--this.waiting === 0) this.recording?.end(this, { outcome: "interrupted" });
+    this.wasCutOff = true;
+    if (--this.waiting === 0) this.concludeCutOff();
+  }
+
+  private concludeCutOff(): void {
+    this.unwatch?.();
+    this.recording?.end(this, { outcome: "interrupted" });
   }
 
   onLate(run: HookRun, error: unknown): void {
@@ -176,6 +190,7 @@ export class VoidDispatch extends Dispatch {
   private settled(wait: Waited): void {
     this.open?.delete(wait);
     if (--this.waiting > 0) return;
+    if (this.wasCutOff) return this.concludeCutOff();
     this.unwatch?.();
     this.conclude();
     if (this.failure === undefined) this.resolve?.();

@@ -74,9 +74,12 @@ function endingOf(end: ProgramEnd, files: string[], { signal }: Job, mask: (text
     files: files.length === 0 ? undefined : files,
   };
   if (end.how === "exited" && end.exitCode === 0) return { how: "ended", result: { ok: true, ...facts } };
-  const how = end.how === "timed_out" ? "timed_out" : end.how === "aborted" ? howOf(signal) : "ended";
+  const how = end.how === "timed_out" ? "timed_out" : end.how === "aborted" ? cutOffBy(signal) : "ended";
   return { how, result: { ok: false, ...facts, error: errorOf(end, mask) } };
 }
+
+/** The end of the gateway may end the program before it ends the job. */
+const cutOffBy = (signal: AbortSignal): Ending["how"] => (signal.aborted ? howOf(signal) : "interrupted");
 
 function errorOf(end: ProgramEnd, mask: (text: string) => string): string {
   const last = mask(end.stderr.trim() || withoutMarks(end.stdout).trim())

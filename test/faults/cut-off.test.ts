@@ -1,0 +1,121 @@
+/** A stop cuts off hooks, tasks and background runs at work: nothing has failed, nothing is suspected, and all of it goes on after the start. */
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { allOnline, invoke, type Stack, startStack } from "../flow/stack.js";
+import { until } from "../support/until.js";
+
+/** Those of whose messages hooks decide at a time. */
+const PEOPLE = ["entry 1", "entry 2", "entry 3", "reply 1", "reply 2", "reply 3", "module 1", "module 2"];
+
+/** Notes its start, and ends when the file `go` is there. */
+const waiting = (folder: string, what: string) =>
+  `echo ${what} >> ${folder}/started; until [ -e ${folder}/go ]; do sleep 0.1; done`;
+
+/** Answers everything with the same words. Its guard runs a program of its own. */
+const plugin = (sh: string) => `import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+const run = promisify(execFile);
+export default { id: "p", setup({ hooks }) {
+  hooks.registerClaiming("inbound_claim", ({ message }) => ({ handled: true, reply: message.text }), { id: "answers", after: ["entry"] });
+  const options = { id: "guard", failurePolicy: "fail-closed", timeoutMs: 600_000, match: { when: 'payload.message.text.startsWith("module ")' } };
+  hooks.registerModifying("message_sending", async () => void (await run("/bin/sh", ["-c", ${JSON.stringify(sh)}])), options);
+} };`;
+
+async function started(): Promise<{ stack: Stack; folder: string; starts: () => string[] }> {
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-cut-off-"));
+  writeFileSync(join(folder, "p.mjs"), plugin(waiting(folder, "module")));
+  const guard = (id: string, on: string) => ({
+    ...{ id, on, on_failure: "closed", timeout: "10m", concurrency: 10 },
+    match: { when: `payload.message.text.startsWith("${id} ")` },
+    run: { shell: { sh: waiting(folder, id) } },
+  });
+  const stack = await startStack({
+    withFlow: false,
+    online: ["web", "telegram"],
+    plugins: [join(folder, "p.mjs")],
+    config: {
+      gateway: { shutdown_timeout: "1s" },
+      orchestrator: { shutdown_timeout: "1s", runners: { job: { shell: { sh: waiting(folder, "task") } } } },
+      hooks: [
+        guard("entry", "inbound_claim"),
+        guard("reply", "message_sending"),
+        {
+          ...{ id: "behind", on: "message_received", timeout: "10m", retry: { attempts: 2, backoff: "100ms" } },
+          match: { when: 'payload.message.text == "entry 1"' },
+          run: { shell: { sh: waiting(folder, "behind") } },
+        },
+      ],
+    },
+  });
+  onTestFinished(async () => {
+    await stack.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const file = join(folder, "started");
+  const starts = () => (existsSync(file) ? readFileSync(file, "utf8").trimEnd().split("\n") : []);
+  return { stack, folder, starts };
+}
+
+/** The gateway first, as systemd does it; then what it started. */
+function unitOf(gatewayPid: number): number[] {
+  const table = execFileSync("ps", ["-eo", "pid=,ppid="], { encoding: "utf8" }).trim().split("\n");
+  const rows = table.map((line) => line.trim().split(/\s+/).map(Number) as [number, number]);
+  const unit = [gatewayPid];
+  for (const parent of unit) unit.push(...rows.flatMap(([pid, ppid]) => (ppid === parent ? [pid] : [])));
+  return unit;
+}
+
+it.each([
+  ["all processes of its unit", "unit", 1],
+  ["the gateway alone", "gateway", 1],
+])("goes on with everything after SIGTERM to %s", async (_, whom, stops) => {
+  const { stack, folder, starts } = await started();
+  const { gateway, telegram } = stack;
+  const ask = async (line: string) => (await invoke(gateway.url, line)).text;
+  const people = new Map(PEOPLE.map((name) => [name, telegram.world.addUser({ firstName: name }).id]));
+  for (const [name, userId] of people)
+    for (const text of [name, `then ${name}`]) telegram.people.says(text, { userId, dm: true });
+  await ask("/task add job Work");
+  const perLife = PEOPLE.length + 2;
+  for (let stop = 1; stop <= stops; stop++) {
+    // At the same time: none of them is suspected, which would have it wait for its turn.
+    await until(() => starts().length === stop * perLife, () => `all at work after ${stop - 1} stops: ${starts()}`);
+    const pids = whom === "unit" ? unitOf(gateway.pid()).slice(1) : [];
+    const ended = gateway.stop();
+    for (const pid of pids) {
+      try {
+        process.kill(pid, "SIGTERM");
+      } catch {
+        // It ended with its parent.
+      }
+    }
+    expect(await ended).toBe(0);
+    await gateway.start();
+    await allOnline(gateway, 30_000, ["web", "telegram"]);
+  }
+  writeFileSync(join(folder, "go"), "");
+  for (const [name, userId] of people) {
+    const answers = () =>
+      [...telegram.world.dmWith(userId).messages.values()].flatMap(({ from, text }) =>
+        from?.id === telegram.world.bot.id ? [text] : [],
+      );
+    await until(
+      () => answers().length > 1,
+      () => `the answers to ${name}; log:\n${gateway.output().slice(-3000)}`,
+    );
+    expect(answers()).toEqual([name, `then ${name}`]);
+  }
+  const waitingFor = await ask("/outbox list");
+  expect(waitingFor).toContain("No dead letters, nothing held.");
+  await until(async () => (await ask("/task list all")).includes("1 done"), "the task being done");
+  await until(async () => /✓ succeeded/.test(await ask("/runs behind")), "the background run having succeeded");
+  expect(await ask("/runs behind")).toContain("1 run");
+  for (const id of ["entry", "reply", "behind", "p.guard"]) {
+    expect(await ask(`/hooks show ${id}`), id).toContain(" 0 failures");
+    expect(await ask(`/runs ${id}`), id).not.toMatch(/✗ failed|breaker/);
+  }
+  expect(await ask("/status")).not.toMatch(/crash|failing|is not run/);
+}, 240_000);
