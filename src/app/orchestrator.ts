@@ -22,6 +22,7 @@ import type { Processes } from "../lib/process.js";
 import { expectationProblem } from "../orchestrator/assessments/problem.js";
 import { roleToAssign, roleToHear } from "../orchestrator/assignee.js";
 import { createOrchestrator, type Orchestrator } from "../orchestrator/orchestrator.js";
+import type { OrdinaryStops } from "../pending/ordinary-stops.js";
 import type { Pending } from "../pending/pending.js";
 import type { DeliveryLinks } from "./delivery-links.js";
 import { directAddress, directPerson } from "./direct.js";
@@ -41,6 +42,7 @@ export interface OrchestratorAppDeps {
   registry: HookRegistry;
   attempts: Attempts;
   pending: Pending;
+  stops: Pick<OrdinaryStops, "wasLast">;
   gateway: Pick<Gateway, "send" | "edit">;
   posted: DeliveryLinks;
   linkOf: LinkOf;
@@ -72,6 +74,7 @@ export function assembleOrchestrator(deps: OrchestratorAppDeps): {
     attempts: deps.attempts,
     keyValue: store.keyValue,
     pending: deps.pending,
+    stops: deps.stops,
     chat: {
       send: gateway.send,
       edit: gateway.edit,

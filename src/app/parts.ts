@@ -21,6 +21,7 @@ import { createMetrics } from "../http/metrics.js";
 import { errorMessage } from "../lib/errors.js";
 import { roleToHear as roleOfTask } from "../orchestrator/assignee.js";
 import { createRoleToHear } from "../orchestrator/hearing.js";
+import { OrdinaryStops } from "../pending/ordinary-stops.js";
 import { Pending } from "../pending/pending.js";
 import { createPlugins, type Plugins } from "../plugins/plugins.js";
 import type { GatewayFunctions } from "../plugins/stage.js";
@@ -104,7 +105,9 @@ export class Parts extends OnGround {
     roleOfTask: (task) => roleOfTask(task, this.orchestratorNow()),
   });
   readonly #noteNoThread = createThreadNotes(this.ground.logger);
+  readonly stops = new OrdinaryStops(this.ground.store.keyValue, this.ground.logger);
   readonly pending = new Pending({
+    stops: this.stops,
     store: this.ground.store.pending,
     clock: this.ground.clock,
     logger: this.ground.logger,
@@ -221,6 +224,7 @@ export class Parts extends OnGround {
     variable: this.variable,
     file: this.ground.file,
     attempts: this.attempts,
+    stops: this.stops,
     gateway: this.talk,
     posted: this.#posted,
     linkOf: this.#linkOf,
@@ -265,6 +269,7 @@ export class Parts extends OnGround {
     moves: this.moves,
     registry: this.registry,
     pending: this.pending,
+    stops: this.stops,
     adapters: this.ground.platforms.all,
     commands: this.commands,
     pluginCommands: () => this.plugins.commands(),

@@ -226,7 +226,8 @@ class StoredRuns implements Queue {
     this.#listeners.set(row.id, { progress, ended: this.#listeners.get(row.id)?.ended ?? [] });
     await runs.insert(row);
     this.#count(row.hookId, 1);
-    const taken = this.#isStarted && this.#takesMore ? await runs.takeOne(row.id, owner, clock.now(), leaseMs) : undefined;
+    const taken =
+      this.#isStarted && this.#takesMore ? await runs.takeOne(row.id, owner, clock.now(), leaseMs) : undefined;
     // A poll just now may have taken it first: it runs all the same.
     if (taken !== undefined) this.#startRun(taken);
     return ended;

@@ -25,6 +25,8 @@ export interface NewPending {
 export interface PendingItem extends NewPending {
   /** How often it was started, this time included; 1 at the first. Counted on disk. */
   attempt: number;
+  /** How many of these starts a stop of the gateway cut off: they are no crashes. */
+  stops?: number | undefined;
 }
 
 export interface PendingStore {

@@ -110,7 +110,7 @@ interface Parallel<Run, Entry> {
   /** The handler is no longer waited for. */
   onAbandoned(wait: VoidWait<Run, Entry>, run: Run, startedMs: number, reason: unknown): void;
   /** The process ends while the handler runs. */
-  onCutOff(run: Run, startedMs: number, reason: Error): void;
+  onCutOff(wait: VoidWait<Run, Entry>, run: Run, startedMs: number, reason: Error): void;
   /** A handler that is no longer waited for was rejected after all. */
   onLate(run: Run, error: unknown): void;
 }
@@ -188,6 +188,6 @@ export class VoidWait<Run, Entry> extends Armed {
     if (run === undefined || this.isLate) return;
     this.isLate = true;
     this.waits.wheel.disarm(this);
-    this.dispatch?.onCutOff(run, this.startedMs, reason);
+    this.dispatch?.onCutOff(this, run, this.startedMs, reason);
   }
 }

@@ -11,6 +11,7 @@ import type { CancelledRest, Delivery, DeliveryUrgency, NewDelivery, Pause, Stor
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
+import type { OrdinaryStops } from "../pending/ordinary-stops.js";
 import type { Pending } from "../pending/pending.js";
 import type { Listens, Place } from "./access.js";
 import type { Command, CommandAnswer } from "./commands.js";
@@ -41,6 +42,8 @@ export interface GatewayOptions {
   moves: MovedChats;
   registry: HookRegistry;
   pending: Pending;
+  /** Loaded; absent: each end of a process is a crash. */
+  stops?: OrdinaryStops;
   /** Those that are switched on. */
   adapters: readonly Adapter[];
   commands: readonly Command[];

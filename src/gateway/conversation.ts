@@ -8,6 +8,7 @@ import { conversationOf } from "../domain/event.js";
 import type { Delivery, InboxRow, InboxStore, NewDelivery, OutboxStore } from "../domain/store.js";
 import { PerKey } from "../lib/per-key.js";
 import { Key, type Share } from "../lib/work.js";
+import type { OrdinaryStops } from "../pending/ordinary-stops.js";
 import type { Handling } from "./inbound/handling.js";
 
 /** Rows of lanes in memory, over all conversations. */
@@ -28,6 +29,8 @@ export interface LaneRow extends InboxRow {
   isStarted: boolean;
   /** It was under way when an earlier process ended, which it may have crashed. */
   isCutOff?: boolean;
+  /** How many of its attempts a stop of the gateway cut off. */
+  stops?: number;
   /** When a row that was put off in this process is due, by the monotonic clock: the other one may be set meanwhile. */
   dueMs?: number;
   /** The hook that put it off last, and for how long. */
@@ -42,10 +45,17 @@ export interface LaneRow extends InboxRow {
   handled?: Handling;
 }
 
+/** Names the handling of a row where its starts are counted. */
+export const startOf = ({ id }: Pick<InboxRow, "id">) => `m${id}`;
+
+/** Attempts that nothing put off and no stop cut off. */
+export const attemptsMade = ({ attempts, deferrals, stops = 0 }: LaneRow) => attempts - deferrals - stops;
+
 /** What all conversations share. */
 export interface Shared {
   readonly inbox: Pick<InboxStore, "lane" | "list">;
   readonly outbox: Pick<OutboxStore, "next" | "shift">;
+  readonly stops: OrdinaryStops;
   readonly handling: Share;
   readonly sending: Share;
   readonly handle: (lane: Lane) => Promise<number | undefined>;
@@ -153,8 +163,11 @@ export class Lane extends Key {
     const read = await this.#shared.inbox.lane(this.key, this.#lastId, READ_ROWS);
     this.#hasMore = read.length === READ_ROWS || this.#missed > 0;
     for (const row of read) {
-      const isCutOff = row.status === "running";
-      this.#rows.push({ conversation: conversationOf(row.event), isStarted: false, isCutOff, ...row });
+      const { stops } = this.#shared;
+      const work = startOf(row);
+      const isCutOff = row.status === "running" && stops.isSuspect(work, row.attempts);
+      const conversation = conversationOf(row.event);
+      this.#rows.push({ conversation, isStarted: false, isCutOff, stops: stops.of(work), ...row });
     }
     this.#lastId = read.at(-1)?.id ?? this.#lastId;
     this.#shared.rows += read.length;

@@ -13,6 +13,7 @@ const MAX_PUT_OFF = 200;
 export interface ConversationsOptions {
   inbox: Shared["inbox"];
   outbox: Shared["outbox"];
+  stops: Shared["stops"];
   onDeliveries: Shared["onDeliveries"];
   /** Handles what is due in a lane. */
   handle: Shared["handle"];
@@ -33,6 +34,7 @@ export class Conversations {
   constructor({
     inbox,
     outbox,
+    stops,
     onDeliveries,
     handle,
     send,
@@ -44,7 +46,7 @@ export class Conversations {
     const handling = new Share(maxHandling, logger.child({ flow: "inbound" }));
     const sending = new Share(maxSending, logger.child({ flow: "outbound" }));
     const memory = { rows: 0, steps: 0, shifting: undefined };
-    const shared: Shared = { inbox, outbox, handling, sending, handle, send, onDeliveries, ...memory };
+    const shared: Shared = { inbox, outbox, stops, handling, sending, handle, send, onDeliveries, ...memory };
     this.#shared = shared;
     this.#work = new KeyedWork([handling, sending], { clock, isWaiting: true });
     this.#all = new PerKey(

@@ -9,6 +9,7 @@ import type { Delivery, Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
+import type { OrdinaryStops } from "../pending/ordinary-stops.js";
 import type { Adapters } from "./adapters.js";
 import type { Background } from "./background.js";
 import type { GatewayConfig } from "./config.js";
@@ -22,6 +23,7 @@ export interface Deps {
   adapters: Adapters;
   moves: MovedChats;
   background: Background;
+  stops: OrdinaryStops;
   config: GatewayConfig;
   access: Readonly<Record<string, AccessConfig>>;
   clock: Clock;

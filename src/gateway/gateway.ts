@@ -8,6 +8,7 @@ import type { CancelledRest, Delivery, Pause } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import { createPerMinute } from "../lib/per-minute.js";
 import { within } from "../lib/within.js";
+import { OrdinaryStops } from "../pending/ordinary-stops.js";
 import type { Pending } from "../pending/pending.js";
 import { type Listens, listensAt, type Place } from "./access.js";
 import { ActionTokens } from "./action-tokens.js";
@@ -105,6 +106,7 @@ class RunningGateway implements Gateway {
     ofUnknownAge = new Set(),
     readableReason = async (_operator, _delivery, { reason }) => reason,
     shown = (text) => text,
+    stops = new OrdinaryStops(store.keyValue, logger),
   }: GatewayOptions) {
     this.identify = identifier(config.operators, console, claims?.owners);
     this.#ignored = new Ignored(logger);
@@ -121,6 +123,7 @@ class RunningGateway implements Gateway {
     this.#conversations = new Conversations({
       inbox: store.inbox,
       outbox: store.outbox,
+      stops,
       onDeliveries: (change) => this.#pressure.unsent(change),
       handle: (lane) => workLane(lane, this.#intake, this.#in),
       send: (queue) => sendNext(queue, this.#out),
@@ -151,6 +154,7 @@ class RunningGateway implements Gateway {
       }),
       moves,
       background: new Background(logger),
+      stops,
       config: config.gateway,
       access: config.access,
       clock,

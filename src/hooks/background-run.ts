@@ -28,10 +28,7 @@ export async function runBackground(
     conversation: run.conversation,
     messageId: run.messageId,
   };
-  return new BackgroundDispatch(kernel, entry.point, [entry], run.payload, firing, run.phase).run(
-    entry,
-    run,
-  );
+  return new BackgroundDispatch(kernel, entry.point, [entry], run.payload, firing, run.phase).run(entry, run);
 }
 
 class BackgroundDispatch extends Dispatch {

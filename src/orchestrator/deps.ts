@@ -14,6 +14,7 @@ import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
 import type { Processes } from "../lib/process.js";
+import type { OrdinaryStops } from "../pending/ordinary-stops.js";
 import type { Pending } from "../pending/pending.js";
 import type { OrchestratorConfig } from "./config.js";
 
@@ -24,6 +25,8 @@ export interface OrchestratorDeps {
   registry: Pick<HookRegistry, "runBefore" | "runAfter" | "runBeforeSync">;
   pending: Pick<Pending, "handle" | "added" | "resume" | "drained">;
   attempts: Attempts;
+  /** Absent: each end of a process is a crash. */
+  stops?: Pick<OrdinaryStops, "wasLast">;
   keyValue: Pick<KeyValueStore, "list" | "set" | "delete">;
   /** Cards. */
   chat: {

@@ -272,7 +272,7 @@ class TaskOrchestrator implements Omit<Orchestrator, keyof Requests> {
     for (const task of await this.store.stale(this.#deps.owner))
       await this.requests.interrupted(task, {
         actor: { by: "orchestrator" },
-        crashes: 1,
+        crashes: this.#deps.stops?.wasLast ? 0 : 1,
         why: "the gateway ended while it ran",
       });
   }

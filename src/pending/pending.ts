@@ -7,6 +7,7 @@ import type { NewPending, PendingItem, PendingStore } from "../domain/pending.js
 import type { Clock, Timer } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import type { OrdinaryStops } from "./ordinary-stops.js";
 
 /** Rejects when the work has to be tried again. Resolves with the pieces that take its place, if any. */
 export type DoPending = (item: PendingItem) => Promise<void> | Promise<readonly NewPending[] | undefined>;
@@ -15,6 +16,8 @@ export interface PendingDeps {
   store: PendingStore;
   clock: Clock;
   logger: Logger;
+  /** Absent: each end of a process is a crash. */
+  stops?: OrdinaryStops;
   /** Waits until what was cut off so often may run; absent: at once. */
   turn?: <T>(cutOffs: number, work: () => Promise<T>) => Promise<T>;
 }
@@ -33,6 +36,7 @@ export class Pending {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #turn: PendingDeps["turn"];
+  readonly #stops: OrdinaryStops | undefined;
   readonly #kinds = new Map<string, DoPending>();
   /** Kinds whose work calls hooks. */
   readonly #inTurn = new Set<string>();
@@ -47,11 +51,12 @@ export class Pending {
   readonly #ended = new Set<string>();
   #isStopped = false;
 
-  constructor({ store, clock, logger, turn }: PendingDeps) {
+  constructor({ store, clock, logger, turn, stops }: PendingDeps) {
     this.#store = store;
     this.#clock = clock;
     this.#logger = logger;
     this.#turn = turn;
+    this.#stops = stops;
   }
 
   /** What does the work of this kind. `callsHooks`: it may crash the process, so it waits for its turn. */
@@ -77,7 +82,14 @@ export class Pending {
     const now = this.#clock.now();
     for (const item of await this.#store.list(kinds))
       if (!this.#running.has(item.id) && !this.#waiting.has(item.id))
-        this.#take({ ...item, cutOffs: item.attempt }, item.dueAt <= now && !fresh.has(item.id));
+        this.#take({ ...item, cutOffs: this.#cutOffsOf(item) }, item.dueAt <= now && !fresh.has(item.id));
+  }
+
+  #cutOffsOf({ id, attempt }: PendingItem): number {
+    const stops = this.#stops;
+    // The first start is not counted on disk.
+    if (stops?.wasLast && attempt === 1) stops.notedBefore(startOf(id));
+    return attempt - (stops?.of(startOf(id)) ?? 0);
   }
 
   /** How much of this kind and key is not done yet. */
@@ -152,14 +164,17 @@ export class Pending {
       const start = async () => {
         // Counted right before, so that work which waits for its turn when the process dies has not been tried.
         if (isAgain) attempt = await this.#store.started(id);
-        return work({ ...row, attempt });
+        this.#stops?.started(startOf(id), attempt);
+        return work({ ...row, attempt, stops: this.#stops?.of(startOf(id)) });
       };
       const pieces = await (this.#turn && this.#inTurn.has(kind) ? this.#turn(cutOffs, start) : start());
+      this.#stops?.forget(startOf(id));
       if (!pieces) return true;
       await this.#store.replace(id, pieces);
       for (const piece of pieces) this.#take({ ...piece, attempt: 1, cutOffs: isAgain ? 1 : 0 }, isAgain);
       return false;
     } catch (error) {
+      this.#stops?.ended(startOf(id));
       this.#logger.error(
         { id, kind, attempt, error: errorMessage(error) },
         "work after a change failed; it is tried again",
@@ -182,3 +197,6 @@ export class Pending {
       .catch((error: unknown) => this.#logger.warn({ error: errorMessage(error) }, "finished work was not deleted"));
   }
 }
+
+/** Names the work where its starts are counted, beside messages and deliveries. */
+const startOf = (id: string) => `pending ${id}`;

@@ -69,53 +69,60 @@ function unitOf(gatewayPid: number): number[] {
 }
 
 it.each([
-  ["all processes of its unit", "unit", 1],
-  ["the gateway alone", "gateway", 1],
-])("goes on with everything after SIGTERM to %s", async (_, whom, stops) => {
-  const { stack, folder, starts } = await started();
-  const { gateway, telegram } = stack;
-  const ask = async (line: string) => (await invoke(gateway.url, line)).text;
-  const people = new Map(PEOPLE.map((name) => [name, telegram.world.addUser({ firstName: name }).id]));
-  for (const [name, userId] of people)
-    for (const text of [name, `then ${name}`]) telegram.people.says(text, { userId, dm: true });
-  await ask("/task add job Work");
-  const perLife = PEOPLE.length + 2;
-  for (let stop = 1; stop <= stops; stop++) {
-    // At the same time: none of them is suspected, which would have it wait for its turn.
-    await until(() => starts().length === stop * perLife, () => `all at work after ${stop - 1} stops: ${starts()}`);
-    const pids = whom === "unit" ? unitOf(gateway.pid()).slice(1) : [];
-    const ended = gateway.stop();
-    for (const pid of pids) {
-      try {
-        process.kill(pid, "SIGTERM");
-      } catch {
-        // It ended with its parent.
-      }
-    }
-    expect(await ended).toBe(0);
-    await gateway.start();
-    await allOnline(gateway, 30_000, ["web", "telegram"]);
-  }
-  writeFileSync(join(folder, "go"), "");
-  for (const [name, userId] of people) {
-    const answers = () =>
-      [...telegram.world.dmWith(userId).messages.values()].flatMap(({ from, text }) =>
-        from?.id === telegram.world.bot.id ? [text] : [],
+  ["all processes of its unit", "unit", 2],
+  ["the gateway alone", "gateway", 6],
+])(
+  "goes on with everything after SIGTERM to %s",
+  async (_, whom, stops) => {
+    const { stack, folder, starts } = await started();
+    const { gateway, telegram } = stack;
+    const ask = async (line: string) => (await invoke(gateway.url, line)).text;
+    const people = new Map(PEOPLE.map((name) => [name, telegram.world.addUser({ firstName: name }).id]));
+    for (const [name, userId] of people)
+      for (const text of [name, `then ${name}`]) telegram.people.says(text, { userId, dm: true });
+    await ask("/task add job Work");
+    const perLife = PEOPLE.length + 2;
+    for (let stop = 1; stop <= stops; stop++) {
+      // At the same time: none of them is suspected, which would have it wait for its turn.
+      await until(
+        () => starts().length === stop * perLife,
+        () => `all at work after ${stop - 1} stops: ${starts()}`,
       );
-    await until(
-      () => answers().length > 1,
-      () => `the answers to ${name}; log:\n${gateway.output().slice(-3000)}`,
-    );
-    expect(answers()).toEqual([name, `then ${name}`]);
-  }
-  const waitingFor = await ask("/outbox list");
-  expect(waitingFor).toContain("No dead letters, nothing held.");
-  await until(async () => (await ask("/task list all")).includes("1 done"), "the task being done");
-  await until(async () => /✓ succeeded/.test(await ask("/runs behind")), "the background run having succeeded");
-  expect(await ask("/runs behind")).toContain("1 run");
-  for (const id of ["entry", "reply", "behind", "p.guard"]) {
-    expect(await ask(`/hooks show ${id}`), id).toContain(" 0 failures");
-    expect(await ask(`/runs ${id}`), id).not.toMatch(/✗ failed|breaker/);
-  }
-  expect(await ask("/status")).not.toMatch(/crash|failing|is not run/);
-}, 240_000);
+      const pids = whom === "unit" ? unitOf(gateway.pid()).slice(1) : [];
+      const ended = gateway.stop();
+      for (const pid of pids) {
+        try {
+          process.kill(pid, "SIGTERM");
+        } catch {
+          // It ended with its parent.
+        }
+      }
+      expect(await ended).toBe(0);
+      await gateway.start();
+      await allOnline(gateway, 30_000, ["web", "telegram"]);
+    }
+    writeFileSync(join(folder, "go"), "");
+    for (const [name, userId] of people) {
+      const answers = () =>
+        [...telegram.world.dmWith(userId).messages.values()].flatMap(({ from, text }) =>
+          from?.id === telegram.world.bot.id ? [text] : [],
+        );
+      await until(
+        () => answers().length > 1,
+        () => `the answers to ${name}; log:\n${gateway.output().slice(-3000)}`,
+      );
+      expect(answers()).toEqual([name, `then ${name}`]);
+    }
+    const waitingFor = await ask("/outbox list");
+    expect(waitingFor).toContain("No dead letters, nothing held.");
+    await until(async () => (await ask("/task list all")).includes("1 done"), "the task being done");
+    await until(async () => /✓ succeeded/.test(await ask("/runs behind")), "the background run having succeeded");
+    expect(await ask("/runs behind")).toContain("1 run");
+    for (const id of ["entry", "reply", "behind", "p.guard"]) {
+      expect(await ask(`/hooks show ${id}`), id).toContain(" 0 failures");
+      expect(await ask(`/runs ${id}`), id).not.toMatch(/✗ failed|breaker/);
+    }
+    expect(await ask("/status")).not.toMatch(/crash|failing|is not run/);
+  },
+  240_000,
+);

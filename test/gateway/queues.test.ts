@@ -7,6 +7,7 @@ import { Conversations } from "../../src/gateway/conversations.js";
 import { newlyStored } from "../../src/gateway/new-rows.js";
 import { systemClock } from "../../src/lib/clock.js";
 import { silentLogger } from "../../src/lib/logger.js";
+import { OrdinaryStops } from "../../src/pending/ordinary-stops.js";
 import { storeConfig } from "../../src/store/config.js";
 import { openStore } from "../../src/store/open.js";
 import { messageOf, room } from "./rig.js";
@@ -36,6 +37,7 @@ function conversationsOf(
   return new Conversations({
     inbox,
     outbox,
+    stops: new OrdinaryStops({ get: async () => undefined, set: async () => {} }, silentLogger),
     onDeliveries,
     handle: async () => undefined,
     send: async () => undefined,

@@ -27,7 +27,8 @@ export async function recoverTaken(
   if (!run.isRepeatable || run.pendingPayload === undefined)
     return { status: "interrupted", reason: `${reason}, and it may not run twice` };
   const most = definition?.retry?.attempts ?? MAX_ATTEMPTS;
-  if (run.attempt - stopsOf(run) >= most) return { status: "interrupted", reason: `${reason}, for the ${run.attempt}. time` };
+  if (run.attempt - stopsOf(run) >= most)
+    return { status: "interrupted", reason: `${reason}, for the ${run.attempt}. time` };
   run.attempt++;
   const isHeld = await runs.update(run, owner);
   return isHeld ? undefined : { status: "interrupted", reason: "its row was ended, changed or deleted meanwhile" };

@@ -3,8 +3,8 @@ import type { AutomationRun } from "../../domain/automation.js";
 import { isHandId, namedBy } from "../../domain/journal.js";
 import type { BackgroundRun } from "../../hooks/background.js";
 import { redact } from "../../lib/redact.js";
-import { stopsOf } from "./settle.js";
 import type { Definition } from "../definition/definition.js";
+import { stopsOf } from "./settle.js";
 
 export function rowOf(run: BackgroundRun, definition: Definition | undefined, now: number): AutomationRun {
   const { id, hookId, hook, phase, payload, dispatchId, cause, conversation, messageId } = run;

@@ -133,7 +133,8 @@ function withRetry(
   now: number,
 ): RunOutcome {
   if (stored === undefined || retry === undefined) return outcome;
-  if (outcome.status === "interrupted") return { status: "queued", dueAt: now, reason: outcome.reason, wasStopped: true };
+  if (outcome.status === "interrupted")
+    return { status: "queued", dueAt: now, reason: outcome.reason, wasStopped: true };
   if (outcome.status !== "failed" && outcome.status !== "timed_out") return outcome;
   if (!outcome.isRetryable || outcome.disable !== undefined || row.attempt - stopsOf(row) >= retry.attempts)
     return outcome;

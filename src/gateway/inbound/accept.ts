@@ -6,7 +6,7 @@ import type { Accepted, Acknowledgement } from "../../domain/adapter.js";
 import { type ActionEvent, addressOf, conversationOf, type InboundEvent } from "../../domain/event.js";
 import { HookgateError } from "../../lib/errors.js";
 import { shownName } from "../../lib/person-name.js";
-import { COMMAND_LANE } from "../conversation.js";
+import { COMMAND_LANE, startOf } from "../conversation.js";
 import type { Conversations } from "../conversations.js";
 import { newLaneRow } from "../new-rows.js";
 import { isLaneBehindFormer } from "../outbound/follow-move.js";
@@ -64,6 +64,7 @@ export async function accept(given: InboundEvent, intake: Intake, inbound: Inbou
     await inbound.store.durable(); // the first one may be of this very moment
     return { kind: "duplicate", acknowledge: await acknowledgement(event, inbound) };
   }
+  if (started) inbound.stops.started(startOf(stored), 1);
   lane.add(newLaneRow(stored.id, lane.key, conversation, event, receivedAt, started));
   conversations.wake(lane);
   inbound.observe.eventAccepted?.(event);

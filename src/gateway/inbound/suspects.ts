@@ -7,7 +7,7 @@
  * under way that its crash would leave in doubt (`send-gate.ts`).
  */
 
-import { COMMAND_LANE, type Lane, type LaneRow } from "../conversation.js";
+import { attemptsMade, COMMAND_LANE, type Lane, type LaneRow } from "../conversation.js";
 import type { SendGate } from "../send-gate.js";
 
 /** What was cut off so often is handled alone. */
@@ -172,9 +172,9 @@ export class Suspects {
     }
   }
 
-  #ruleOf({ isCutOff, attempts, deferrals }: LaneRow): Rule {
-    if (!isCutOff) return "shared";
-    const made = attempts - deferrals;
+  #ruleOf(row: LaneRow): Rule {
+    if (!row.isCutOff) return "shared";
+    const made = attemptsMade(row);
     return made >= ALONE_AFTER || made + 1 >= this.#maxAttempts ? "alone" : "one-at-a-time";
   }
 }

@@ -11,7 +11,7 @@ import { HookConditionError, HookFailedError, loggableError } from "../../hooks/
 import { MAX_PAUSE_MS, pauseAfter } from "../../lib/backoff.js";
 import type { Clock } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
-import type { Lane, LaneRow } from "../conversation.js";
+import { attemptsMade, type Lane, type LaneRow, startOf } from "../conversation.js";
 import { handle } from "../inbound.js";
 import { newlyStored } from "../new-rows.js";
 import { hasHooks } from "../outbound/decide.js";
@@ -20,7 +20,7 @@ import type { Intake } from "./accept.js";
 import { givenUpNote } from "./given-up.js";
 import type { Handling } from "./handling.js";
 import { shareHolder } from "./not-taken.js";
-import { attemptOf, type Inbound } from "./receiving.js";
+import type { Inbound } from "./receiving.js";
 import { sightsOf } from "./sights-of.js";
 
 /** Rows handled in one pass, before another lane gets its turn. */
@@ -73,7 +73,9 @@ async function workRow(row: LaneRow, lane: Lane, intake: Intake, inbound: Inboun
     row.isStarted = false;
     try {
       row.handled = await handle(row, inbound);
+      inbound.stops.ended(startOf(row));
     } catch (error) {
+      inbound.stops.ended(startOf(row));
       return tryAgain(row, error, inbound);
     }
   }
@@ -84,8 +86,9 @@ async function workRow(row: LaneRow, lane: Lane, intake: Intake, inbound: Inboun
 }
 
 /** Counts the attempt on disk. */
-async function start(row: LaneRow, { store }: Inbound): Promise<void> {
+async function start(row: LaneRow, { store, stops }: Inbound): Promise<void> {
   row.attempts = await store.inbox.start(row.id);
+  stops.started(startOf(row), row.attempts, row.isCutOff);
   row.status = "running";
   row.isStarted = true;
 }
@@ -98,10 +101,11 @@ async function settle(
   inbound: Inbound,
 ): Promise<void> {
   const { outcome, claimedBy, reason = row.passedOver?.reason, deliveries } = handled;
-  const { store, clock, observe, conversations, watch, logger } = inbound;
+  const { store, clock, observe, conversations, watch, stops, logger } = inbound;
   const sights = watch?.isWanted() ? sightsOf(row, handled, inbound) : [];
   const only = deliveries.length === 1 ? deliveries[0] : undefined;
   const askedBefore = only !== undefined && hasHooks(inbound) && mayHaveAsked(row) ? 1 : 0;
+  if (only !== undefined && askedBefore > 0 && row.stops) stops.notedBefore(only.id);
   // A row that was started once cannot have been settled before.
   const reply =
     only && row.attempts === 1 && askedBefore === 0 ? await inbound.replyAtOnce(only, lane.conversation) : undefined;
@@ -127,6 +131,7 @@ async function settle(
     throw error;
   }
   if (!seqs) logger.warn({ row: row.id }, "it was settled before; nothing was written");
+  stops.forget(startOf(row));
   if (reply) {
     const [seq = 0] = seqs ?? [];
     if (seq > 0) reply.stored(seq);
@@ -161,7 +166,7 @@ async function putOff(
 async function tryAgain(row: LaneRow, thrown: unknown, inbound: Inbound): Promise<number | undefined> {
   const { store, clock, config, logger } = inbound;
   const error = errorMessage(thrown);
-  const attempt = attemptOf(row);
+  const attempt = Math.max(1, attemptsMade(row));
   // What the condition of a guard cannot answer for this message, it cannot answer later.
   const isSettled = thrown instanceof HookFailedError && thrown.cause instanceof HookConditionError;
   if (isSettled || attempt >= config.inbox_attempts) return bury(row, error, inbound, loggableError(thrown));
@@ -199,10 +204,8 @@ async function bury(row: LaneRow, error: string, inbound: Inbound, logged: strin
   logger.error({ row: row.id, lane: row.lane, error: logged }, "handling is given up: dead letter");
   const notice = await givenUpNote(row, inbound);
   await store.inbox.dead(row.id, error, now, notice);
+  inbound.stops.forget(startOf(row));
   if (notice) inbound.wakeOutbox(queueOf(notice));
   observe.eventSettled?.(addressOf(row.event).platform, "dead", now - row.receivedAt);
   return undefined;
 }
-
-/** Starts that were no re-offer of a message that a hook had put off. */
-const attemptsMade = (row: LaneRow) => row.attempts - row.deferrals;

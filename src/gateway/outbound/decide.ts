@@ -20,9 +20,10 @@ interface Withholding {
 export async function decide(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
   if (delivery.skipsHooks) return { kind: "send", message };
   // Hooks of an earlier process were asked about it and never decided.
-  const wasCutOff = delivery.asked > 0 && delivery.createdAt < out.startedAt;
+  const cutOffs = delivery.asked - out.stops.of(delivery.id);
+  const wasCutOff = cutOffs > 0 && delivery.createdAt < out.startedAt;
   if (!wasCutOff || !hasHooks(out)) return askCounted(delivery, message, out);
-  if (delivery.asked >= MAX_ASKED) return { kind: "held", reason: neverDecided(delivery.asked) };
+  if (cutOffs >= MAX_ASKED) return { kind: "held", reason: neverDecided(cutOffs) };
   // Apart from all others: the next crash then counts for the one that may cause it.
   return out.decideSuspect(() => askCounted(delivery, message, out));
 }
@@ -52,6 +53,7 @@ async function askCounted(delivery: Delivery, message: OutboundMessage, out: Out
 async function askHooks(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
   const { registry } = out;
   const attempt = Math.max(1, delivery.asked);
+  out.stops.started(delivery.id, delivery.asked);
   try {
     const dispatch = await registry.claim(
       "before_dispatch",
@@ -73,6 +75,8 @@ async function askHooks(delivery: Delivery, message: OutboundMessage, out: Outbo
     // Fail-closed means: not unguarded. An operator decides. Anything else (hooks that set each other off) will not get better.
     const kind = error instanceof HookFailedError ? "held" : "dead";
     return { kind, reason: errorMessage(error), logged: loggableError(error) };
+  } finally {
+    out.stops.forget(delivery.id);
   }
 }
 

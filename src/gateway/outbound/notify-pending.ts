@@ -18,11 +18,15 @@ export async function notifyPending(item: PendingItem, out: Outbound): Promise<N
   // Each counts its own attempts: a delivery whose hooks end the process keeps no other from being reported.
   if (others.length > 0)
     return deliveries.map((id) => ({ ...item, id: `${item.id}:${id}`, key: id, payload: { deliveries: [id] } }));
-  if (only !== undefined) await notifyEnd(only, item.attempt, out);
+  if (only !== undefined) await notifyEnd(only, item, out);
   return undefined;
 }
 
-async function notifyEnd(deliveryId: string, attempt: number, out: Outbound): Promise<void> {
+async function notifyEnd(
+  deliveryId: string,
+  { attempt, stops = 0 }: Pick<PendingItem, "attempt" | "stops">,
+  out: Outbound,
+): Promise<void> {
   const { outbox, journal } = out.store;
   const delivery = await outbox.get(deliveryId);
   const isEnded = delivery?.status === "sent" || delivery?.status === "dead" || delivery?.status === "cancelled";
@@ -31,7 +35,7 @@ async function notifyEnd(deliveryId: string, attempt: number, out: Outbound): Pr
   const recorded = await journal.get(dispatchIdOf(delivery, point));
   // An operator may have released it since: then its next end is work of its own.
   if ((recorded !== undefined && recorded.outcome !== "interrupted") || outbox.isEndPending(deliveryId)) return;
-  if (attempt > MAX_ASKED + 1) {
+  if (attempt - stops > MAX_ASKED + 1) {
     out.logger.error(
       { delivery: deliveryId, point, attempt },
       "the gateway ended each time that hooks were notified of the end of a delivery: they are not notified of it again",
@@ -40,7 +44,7 @@ async function notifyEnd(deliveryId: string, attempt: number, out: Outbound): Pr
     await createGivenUpList({ keyValue, logger: out.logger }).note({
       point,
       dispatchId: dispatchIdOf(delivery, point),
-      crashes: attempt - 1,
+      crashes: attempt - stops - 1,
       at: out.clock.now(),
       isSilent: true,
     });

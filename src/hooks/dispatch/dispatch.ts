@@ -267,7 +267,9 @@ export abstract class Dispatch implements IsolationNote {
 
   /** The end of a run that only its record, or its holder, waits for. */
   protected judged(settled: Settled): Settled {
-    return settled.kind === "failed" && this.isCutOff(settled.error) ? { kind: "interrupted", error: stopped() } : settled;
+    return settled.kind === "failed" && this.isCutOff(settled.error)
+      ? { kind: "interrupted", error: stopped() }
+      : settled;
   }
 
   /** Something of a handler has no effect. */

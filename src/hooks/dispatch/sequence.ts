@@ -209,7 +209,10 @@ export class Sequence<Result> extends Dispatch {
 
   /** The handler that is waited for failed. */
   onError(error: unknown): void {
-    if (this.isCutOff(error)) return this.onCutOff(stopped());
+    if (this.isCutOff(error)) {
+      this.onCutOff(stopped());
+      return;
+    }
     const run = this.awaited as HookRun;
     this.awaited = undefined;
     this.failed(this.entries[this.at - 1] as Entry, run, this.awaitedSinceMs, error, "failed");

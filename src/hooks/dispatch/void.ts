@@ -151,12 +151,11 @@ export class VoidDispatch extends Dispatch {
   }
 
   onError(wait: Waited, run: HookRun, startedMs: number, error: unknown): void {
-    if (this.isCutOff(error)) {
-      this.open?.delete(wait);
-      return this.onCutOff(run, startedMs, stopped());
+    if (this.isCutOff(error)) this.onCutOff(wait, run, startedMs, stopped());
+    else {
+      this.fail(HookRun.entryOf(run), startedMs, error, "failed");
+      this.settled(wait);
     }
-    this.fail(HookRun.entryOf(run), startedMs, error, "failed");
-    this.settled(wait);
   }
 
   deadlineError(run: HookRun): unknown {
@@ -171,16 +170,11 @@ export class VoidDispatch extends Dispatch {
   }
 
   /** Recorded when the last one is; the caller, which the stop ends too, gets no answer, whatever the others say. */
-  onCutOff(run: HookRun, startedMs: number, reason: Error): void {
+  onCutOff(wait: Waited, run: HookRun, startedMs: number, reason: Error): void {
     HookRun.abandon(run, reason);
     this.reportDetached(HookRun.entryOf(run), startedMs, reason, "interrupted");
     this.wasCutOff = true;
-    if (--this.waiting === 0) this.concludeCutOff();
-  }
-
-  private concludeCutOff(): void {
-    this.unwatch?.();
-    this.recording?.end(this, { outcome: "interrupted" });
+    this.settled(wait);
   }
 
   onLate(run: HookRun, error: unknown): void {
@@ -190,9 +184,9 @@ export class VoidDispatch extends Dispatch {
   private settled(wait: Waited): void {
     this.open?.delete(wait);
     if (--this.waiting > 0) return;
-    if (this.wasCutOff) return this.concludeCutOff();
     this.unwatch?.();
     this.conclude();
+    if (this.wasCutOff) return;
     if (this.failure === undefined) this.resolve?.();
     else this.reject?.(this.failure);
   }
@@ -212,7 +206,8 @@ export class VoidDispatch extends Dispatch {
   }
 
   private conclude(): void {
-    this.recording?.end(this, { outcome: overall(this.recording.runs, this.failure) });
+    const { recording } = this;
+    recording?.end(this, { outcome: this.wasCutOff ? "interrupted" : overall(recording.runs, this.failure) });
   }
 }
 
