@@ -20,6 +20,31 @@ describe("void hooks", () => {
     expect(events).toEqual(["first starts", "second", "first ends", "fired"]);
   });
 
+  it("have no outcome once the stop cut one of them off, whatever the others say", async () => {
+    const { hooks, records } = setUp();
+    const [killed, other] = [gate(), gate()];
+    const fails = async () => {
+      await killed.promise;
+      throw Object.assign(new Error("Command failed"), { signal: "SIGTERM" });
+    };
+    hooks.registerVoid("seen", fails, { id: "killed", failurePolicy: "fail-closed" });
+    hooks.registerVoid("seen", () => other.promise, { id: "other" });
+    const answers: unknown[] = [];
+    const answered = (answer: unknown) => void answers.push(answer);
+    hooks.fireVoid("seen", seen()).then(answered, answered);
+    hooks.stopping();
+    killed.open();
+    await new Promise(setImmediate);
+    other.open();
+    await new Promise(setImmediate);
+    expect(records[0]).toMatchObject({ outcome: "interrupted" });
+    expect(outcomes(records[0])).toEqual([
+      ["killed", "interrupted"],
+      ["other", "passed"],
+    ]);
+    expect(answers).toEqual([]);
+  });
+
   it("are journalled as they say themselves, unless they fail", async () => {
     const { hooks, records } = setUp();
     hooks.registerVoid("seen", (_payload, context) => context.state("skipped", "cooldown, 2 min left"), { id: "idle" });

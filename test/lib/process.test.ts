@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -49,6 +49,27 @@ afterEach(async () => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("a program", () => {
+  it.each([
+    ["by a signal", "kill -TERM $$", "aborted"],
+    ["by what a shell counts as a signal", "exit 143", "aborted"],
+    ["by itself", "exit 3", "exited"],
+  ])("that ends %s once the gateway has begun to stop, or right before that", async (_, script, how) => {
+    const running = processes();
+    const before = running.run(sh(`echo $$ > before; until [ -e go ]; do sleep 0.01; done; ${script}`));
+    await written("before");
+    writeFileSync(join(folder, "go"), "");
+    await gone("before");
+    running.stopping();
+    expect(await before).toMatchObject({ how });
+    expect(await running.run(sh(script))).toMatchObject({ how });
+    rmSync(join(folder, "go"));
+    rmSync(join(folder, "before"));
+  });
+
+  it("that a signal ends at another time has ended so", async () => {
+    expect(await processes().run(sh("kill -TERM $$"))).toMatchObject({ how: "exited", signal: "SIGTERM" });
+  });
+
   it("gives its output, its errors and its exit code", async () => {
     const end = await processes().run(sh("echo out; echo err >&2; exit 3"));
     expect(end).toMatchObject({ how: "exited", exitCode: 3, signal: null, stdout: "out\n", stderr: "err\n" });
