@@ -23,7 +23,7 @@ export interface AppOptions {
   reread?: () => LoadedConfig;
   /** Instead of pino, for embedders. */
   logger?: Logger;
-  /** Resolves when the process was told to stop, maybe while it starts: whoever told it may have told the programs of hooks and tasks, too. */
+  /** Resolves when the process was told to stop, maybe while it starts: its supervisor may have told the programs of hooks and tasks, too. */
   stopSignal?: Promise<void>;
   /** Called once with the log, before plugins are loaded. */
   onLogger?: (logger: Logger) => void;

@@ -42,7 +42,7 @@ export type BackgroundRunner = (run: BackgroundRun, attempt: number) => Promise<
 export interface BackgroundPort {
   /** Called once, by the registry. Nothing is run before it. */
   serve(runner: BackgroundRunner): void;
-  /** The gateway has begun to stop: no further record is run. */
+  /** The gateway is stopping: no further record is run. */
   takeNoMore?(): void;
   /**
    * Returns, or resolves, when the record is as durable as the port can make it: with a reason (text) when the run is not to

@@ -29,6 +29,6 @@ export interface Kernel {
   readonly limits: PluginLimits | undefined;
   /** Called with the id of a plugin's hook that gave no answer before its deadline. */
   readonly onTimeout: ((hookId: string, isOfStranger: boolean) => void) | undefined;
-  /** The gateway has begun to stop: what a signal or an abort ends now has not failed. */
+  /** The gateway is stopping: what a signal or an abort ends now has not failed. */
   isStopping: boolean;
 }

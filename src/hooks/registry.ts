@@ -396,13 +396,13 @@ export class HookRegistry<P extends Points = Catalogue> {
     for (const entry of [...this.#roster.entries.values()]) if (entry.pluginId === pluginId) this.#roster.remove(entry);
   }
 
-  /** The gateway has begun to stop: a handler whose program a signal ends, or whose request is aborted, is cut off and has not failed. */
+  /** The gateway is stopping from now on: a handler whose program a signal ends, or whose request is aborted, is cut off and has not failed. */
   stopping(): void {
     this.#kernel.isStopping = true;
     this.#kernel.background.takeNoMore?.();
   }
 
-  /** The stop cuts off what runs, or this run: it is recorded as interrupted, and whoever waits for its dispatch gets no answer. */
+  /** The stop cuts off what runs, or this run: it is recorded as interrupted, and the caller of its dispatch gets no answer. */
   cutOff(runId?: string): void {
     cutOffRunning(this.#kernel.wheel, runId);
   }

@@ -153,6 +153,13 @@ export function lateError(run: HookRun, tookMs: number, isBlocked: boolean): DOM
 
 const waitedText = (ms: number, { limit }: Turn) => `${formatDuration(ms)} for its turn (${limit})`;
 
+/** How a handler ended that is called on its own deadline. */
+export type Settled =
+  | { kind: "passed"; value: unknown }
+  | { kind: "failed"; error: unknown }
+  | { kind: "timed_out"; error: unknown }
+  | { kind: "interrupted"; error: unknown };
+
 /** The reason of a run that the stop of the gateway cut off. */
 export const stopped = () => new Error("the gateway stopped while it ran");
 

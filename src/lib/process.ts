@@ -58,7 +58,7 @@ export interface Processes {
   run(program: Program): Promise<ProgramEnd>;
   /** A variable in the environment of our program that holds the other end of a connection (Linux). */
   variableOfCaller(connection: LocalConnection, variable: string): Promise<string | undefined>;
-  /** The gateway has begun to stop: whoever stops it may signal its programs, too. A program that a signal ends is aborted from now on. */
+  /** The gateway is stopping, and its supervisor may signal its programs, too: a program that a signal ends is aborted from now on. */
   stopping(): void;
   /** Ends what a gateway of this installation left behind that is no longer there. Resolves with how many. */
   sweep(): Promise<number>;

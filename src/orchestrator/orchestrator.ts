@@ -51,7 +51,7 @@ export interface Orchestrator extends Transitions, Pick<Finish, "handIn" | "fail
   /** Other settings apply from now on: there may be room, or an assignee again for what waits. */
   reconfigured(): void;
   start(): Promise<void>;
-  /** The gateway has begun to stop: nothing is started any more, and what is judged is judged again after the next start. */
+  /** The gateway is stopping: nothing is started any more, and what is judged is judged again after the next start. */
   stopping(): void;
   /** Fires orchestrator:shutdown, lets runs end, ends those that do not, and has everybody told of it. */
   stop(): Promise<void>;

@@ -16,8 +16,7 @@ import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint, LifecyclePhase } from "../point.js";
 import { Recording, type RunEnd } from "../recording.js";
-import { HookRun, isDeadlineError, lateError, stopped } from "../run.js";
-import type { Settled } from "./timed-call.js";
+import { HookRun, isDeadlineError, lateError, type Settled, stopped } from "../run.js";
 
 /**
  * One is made for every dispatch, so it is made cheaply (docs/decisions/10-kernel.md, bench/dispatch.ts). No handler ever holds one.

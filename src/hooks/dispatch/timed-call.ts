@@ -1,13 +1,7 @@
 /** One handler on its own deadline, independent of others: turn handlers, detached runs, background runs. */
 import { Armed, type DeadlineWheel } from "../../fast/deadline-wheel.js";
-import { deadlineError, HookRun, lateError } from "../run.js";
+import { deadlineError, HookRun, lateError, type Settled } from "../run.js";
 import { isThenable, promiseOf } from "./dispatch.js";
-
-export type Settled =
-  | { kind: "passed"; value: unknown }
-  | { kind: "failed"; error: unknown }
-  | { kind: "timed_out"; error: unknown }
-  | { kind: "interrupted"; error: unknown };
 
 export class TimedCall extends Armed {
   readonly #wheel: DeadlineWheel;

@@ -10,10 +10,10 @@ import { batchEntries, byPriorityThenId } from "../order.js";
 import { overall } from "../recording.js";
 import type { Budget } from "../registration.js";
 import { checkContributions } from "../results.js";
-import { HookRun } from "../run.js";
+import { HookRun, type Settled } from "../run.js";
 import type { Diagnostic, PhaseResult, TurnRun } from "../signatures.js";
 import { Dispatch } from "./dispatch.js";
-import { type Settled, TimedCall } from "./timed-call.js";
+import { TimedCall } from "./timed-call.js";
 
 export interface PhaseLimits {
   /** How many handlers of a batch run at once. */
