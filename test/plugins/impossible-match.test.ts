@@ -224,6 +224,7 @@ describe("a matcher is impossible when it asks for", () => {
     { when: String.raw`payload.message.text.lowerAscii().matches(r"\pL+\PN\p{Greek}\x6A\x{6A}")` },
     { when: 'payload.message.text.lowerAscii().matches("(?i)(Secret|Passwort)")' },
     { when: 'payload.message.text.upperAscii().matches("(?s)^SECRET$")' },
+    { when: 'payload.message.text.lowerAscii().startsWith("𝐀") || payload.message.text.upperAscii().contains("ĸ")' },
     { when: '["secret", "ärger"].exists(w, payload.message.text.lowerAscii().contains(w))' },
     { when: 'payload.tags.exists(t, t.startsWith("3")) || "x" in payload.tags || size(payload.tags) == 3' },
     { when: '["Secret"].exists(w, payload.message.text.contains(w) || w.lowerAscii() == payload.message.text)' },

@@ -3,13 +3,14 @@ import type { ASTNode } from "@marcbachmann/cel-js";
 import { lettersOf } from "./impossible-pattern.js";
 
 interface Case {
-  readonly lacking: RegExp;
+  /** What the call makes of a text: letters without a counterpart stay. */
+  fold(text: string): string;
   readonly lacks: string;
   readonly remedy: string;
 }
 
-const LOWER: Case = { lacking: /\p{Lu}/u, lacks: "capital letters", remedy: "lower case" };
-const UPPER: Case = { lacking: /\p{Ll}/u, lacks: "small letters", remedy: "upper case" };
+const LOWER: Case = { fold: (text) => text.toLowerCase(), lacks: "capital letters", remedy: "lower case" };
+const UPPER: Case = { fold: (text) => text.toUpperCase(), lacks: "small letters", remedy: "upper case" };
 const SEARCHES: ReadonlySet<string> = new Set(["contains", "startsWith", "endsWith", "matches"]);
 
 /** One sentence for each text. `textsOf`: the texts that a node can be, or that are the items of a list. */
@@ -20,10 +21,12 @@ export function caseProblems(node: ASTNode, source: string, textsOf: (node: ASTN
     if (made === undefined) return [];
     const name = source.slice(one.range.start, one.range.end);
     return textsOf(other)
-      .filter((text) => made.lacking.test(isPattern ? lettersOf(text) : text))
+      .filter((text) => isChanged(isPattern ? lettersOf(text) : text, made))
       .map((text) => `${name} has no ${made.lacks}, so those of "${text}" never fit: write them in ${made.remedy}`);
   });
 }
+
+const isChanged = (text: string, { fold }: Case): boolean => fold(text) !== text;
 
 function comparisonsOf(node: ASTNode): (readonly [ASTNode, ASTNode])[] {
   if (node.op === "==" || node.op === "!=" || node.op === "in") {
