@@ -283,6 +283,14 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { ...received, run: { http: { url: "http://localhost:9/" } } },
     /localhost:9 is refused, because its address is loopback/,
   ),
+  "an address of this machine with a value in its path": hook(
+    { ...received, run: { http: { url: "http://127.0.0.1:9/x/{{ event.message.chatId }}" } } },
+    /127\.0\.0\.1:9 is refused, because its address is loopback/,
+  ),
+  "an address of a private network with a value in its query": step(
+    { http: { url: "http://192.168.1.5?{% if event.message.text %}u={{ event.message.userId }}{% endif %}" } },
+    /192\.168\.1\.5:80 is refused, because its address is private/,
+  ),
   "a condition beside its step": hook(
     { ...received, context: [{ ...TRUE, skip_if: "exit_zero" }] },
     /expected exactly one step, got shell and skip_if: skip_if belongs inside, as in \{ shell: \{ …, skip_if: … \} \}/,
@@ -296,6 +304,10 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   "a person with the platform in a condition": hook(
     { ...received, match: { when: 'payload.message.userId == "web:1"' } },
     /match\.when: .*payload\.message\.userId is never "web:1", because it has no platform: write "1"$/,
+  ),
+  "a number in a list of texts for a person": hook(
+    { ...received, match: { when: 'payload.message.userId in ["1", 5]' } },
+    /match\.when: .*payload\.message\.userId is text, so a comparison with 5 \(a number\) never holds: write "5"$/,
   ),
   "a chat with the platform in a condition": hook(
     { ...received, match: { when: 'payload.message.chatId == "telegram:-1001"' } },

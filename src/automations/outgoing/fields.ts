@@ -224,10 +224,14 @@ export const auth = z
   .optional();
 export type Auth = NonNullable<z.output<typeof auth>>;
 
-/** Why the request is refused, as far as its address shows: a private one is let through by the configuration only. */
-export function targetProblems({ url }: Target, { destinations }: Pick<Machine, "destinations">): string[] {
-  if (url === undefined || isTemplate(url) || !URL.canParse(url)) return [];
-  const { protocol, hostname, port: written } = new URL(url);
+/**
+ * Why the request is refused, as far as its address shows: a private one is let through by the configuration only. The server stands before
+ * the first template (`serverProblem`); it is not known when the whole address is a value.
+ */
+export function targetProblems({ url = "" }: Target, { destinations }: Pick<Machine, "destinations">): string[] {
+  const [fixed = ""] = url.split(/\{[{%]/);
+  if (!URL.canParse(fixed)) return [];
+  const { protocol, hostname, port: written } = new URL(fixed);
   const port = Number(written || (protocol === "https:" ? 443 : 80));
   const host = hostname.replace(/^\[|\]$/g, "");
   const address = /^(.+\.)?localhost\.?$/.test(host) ? "127.0.0.1" : host;
