@@ -166,7 +166,8 @@ function typedFor(variables: Readonly<Record<string, JsonSchema>>): Environment 
 export const evaluation = once(environment);
 
 function environment(unlistedVariablesAreDyn = true): Environment {
-  return withMixedNumbers(new Environment({ enableOptionalTypes: true, unlistedVariablesAreDyn }))
+  const options = { enableOptionalTypes: true, homogeneousAggregateLiterals: false, unlistedVariablesAreDyn };
+  return withMixedNumbers(new Environment(options))
     .registerType(PATTERN, RE2JS)
     .registerFunction(`string.${LINEAR_MATCHES}(${PATTERN}): bool`, find)
     .registerFunction(`string.${LINEAR_MATCHES}(string): bool`, (text: string, pattern: string) => {

@@ -92,6 +92,16 @@ describe("matchers", () => {
       expect(await runs({ when }, { n: 3 }, "seen")).toBe(true);
   });
 
+  it.each([
+    "payload.n in [5, payload.message.text, 3]",
+    "[payload.n, 5].exists(x, x < 4)",
+    'payload.n in [2.5, 3, "a", null]',
+    '{"a": payload.n, "b": "c"}["a"] == 3',
+    'payload.message.text in {payload.message.text: payload.n, "b": 1}',
+  ])("take values of several types in a list or a map: %s", async (when) => {
+    expect(await runs({ when }, { n: 3 }, "seen")).toBe(true);
+  });
+
   it("are not hung by a pattern that backtracks", async () => {
     const text = `${"a".repeat(5_000)}!`;
     const from = performance.now();
