@@ -92,7 +92,7 @@ export class Parts extends OnGround {
     variable: this.variable,
     clock: this.ground.clock,
   });
-  readonly talk: GatewayFunctions & Pick<Gateway, "send" | "edit" | "withdraw"> = {
+  readonly talk: GatewayFunctions & Pick<Gateway, "send" | "edit" | "withdraw" | "currentAddress"> = {
     send: (at, message, sending) => this.gateway.send(at, message, sending),
     edit: (deliveryId, message, sending) => this.gateway.edit(deliveryId, message, sending),
     withdraw: (deliveryId, reason) => this.gateway.withdraw(deliveryId, reason),

@@ -67,6 +67,7 @@ export function assembleAutomations(deps: AssemblyDeps): Assembly {
   const notifier = createNotifier({
     send: (at, message, sending) => gateway.send(at, mapTexts(message, deps.shown), sending),
     edit: (deliveryId, message, sending) => gateway.edit(deliveryId, mapTexts(message, deps.shown), sending),
+    currentAddress: (at) => gateway.currentAddress(at),
     async messageIdOf(deliveryId) {
       const delivery = await store.outbox.get(deliveryId);
       return delivery?.parts.find(({ operation }) => operation === "create")?.messageId;

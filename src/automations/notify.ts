@@ -25,6 +25,8 @@ export interface NotifierOptions {
     options: { cause: Cause; deliveryId: string; skipsHooks?: boolean },
   ): Promise<string>;
   edit(deliveryId: string, message: OutboundMessage, options: { cause: Cause }): Promise<string>;
+  /** Two spellings of one chat give the same. */
+  currentAddress(at: Address): Address;
   /** The platform's id of what a delivery posted; undefined when it has none (yet). */
   messageIdOf(deliveryId: string): Promise<string | undefined>;
   keyValue: KeyValueStore;
@@ -78,6 +80,10 @@ export function createNotifier(options: NotifierOptions): Notifier {
     return next;
   };
 
+  const eachOnce = (places: readonly Address[]): Address[] => [
+    ...new Map(places.map(options.currentAddress).map((at) => [formatAddress(at), at])).values(),
+  ];
+
   async function tell(
     at: Address,
     key: string,
@@ -128,7 +134,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
       const isWanted = notify.on.includes(outcome.status);
       const places = notify.to.length > 0 ? notify.to.flatMap((text) => placesOf(text, run)) : options.admins();
       await Promise.all(
-        places.map((at) => {
+        eachOnce(places).map((at) => {
           const key = `${run.hookId}|${formatAddress(at)}`;
           return inTurn(key, () => tell(at, key, run, outcome, { isWanted, maySay }));
         }),
@@ -140,7 +146,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
       if (before?.text === text && now - before.at < REPEAT_AFTER_MS) return;
       alerted.set(key, { text, at: now });
       await Promise.all(
-        options.admins().map((at) =>
+        eachOnce(options.admins()).map((at) =>
           inTurn(`alert|${formatAddress(at)}`, async () => {
             const digest = createHash("sha256")
               .update(`${key}|${text}|${now}|${formatAddress(at)}`)

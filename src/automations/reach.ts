@@ -17,7 +17,7 @@ import type { Reach } from "./run-context.js";
 export interface ReachDeps {
   /** Reads a variable of the environment. */
   variable(name: string): string | undefined;
-  gateway: Pick<Gateway, "send" | "edit" | "withdraw">;
+  gateway: Pick<Gateway, "send" | "edit" | "withdraw" | "currentAddress">;
   outbox: Pick<OutboxStore, "get">;
   /** Why nothing can be posted there, as far as is known: its platform is off, its room is not there. Undefined: it can. */
   destinationProblem?(at: Address): Promise<string | undefined>;
@@ -67,6 +67,7 @@ export function createReachOf(deps: ReachDeps): (definition: Reaching) => Reach 
         if (problem !== undefined) throw new HookgateError({ code: "DESTINATION_UNKNOWN", message: problem });
         return gateway.send(at, message, { cause, deliveryId: once === undefined ? undefined : deliveryOf(once) });
       },
+      currentAddress: (at) => gateway.currentAddress(at),
       edit: (deliveryId, message, { cause }) => gateway.edit(deliveryId, message, { cause }),
       query: deps.ask,
       createTask: deps.createTask,

@@ -44,6 +44,8 @@ export interface Reach {
   /** Through the outbox and all its hooks. Once per `once`. Resolves with the delivery's id. */
   send(at: Address, message: OutboundMessage, options: { cause: Cause; once?: string }): Promise<string>;
   edit(deliveryId: string, message: OutboundMessage, options: { cause: Cause }): Promise<string>;
+  /** With the bot account filled in, where the chat is now: two spellings of one chat give the same. */
+  currentAddress(at: Address): Address;
   /** Named, read-only queries over what the product keeps: `runs`, `messages`, `deliveries`, … Unknown names reject. */
   query(name: string, args: Readonly<Record<string, unknown>>): Promise<readonly Record<string, unknown>[]>;
   /** Once per id. Rejects with TASK_…: refused by a hook, or no task at all. */

@@ -99,6 +99,7 @@ export function handlerContext(options: FixtureOptions = {}): ContextFixture {
         if (once !== undefined) sent.set(once, id);
         return id;
       },
+      currentAddress: (at) => at,
       async edit(deliveryId, message) {
         if (unknownDeliveries?.has(deliveryId))
           throw new HookgateError({ code: "DELIVERY_UNKNOWN", message: `there is no delivery ${deliveryId}` });

@@ -512,6 +512,27 @@ hooks:
     expect(last).toBe("✓ idle ended without an error. Before that: skipped one time.\n/runs idle shows what was sent.");
   });
 
+  test("a chat that is spelled in several ways gets a message and a notice once", async () => {
+    const live = await liveApp({
+      "hookgate.yaml": `
+hooks:
+  - id: double
+    on: message_received
+    notify: { on: [succeeded], to: ["web::general", here, "web:web:general"] }
+    run: { chat: { to: ["web::general", here, "web:web:general"], text: "said", update: true } }
+`,
+    });
+    for (const [index, text] of ["one", "two"].entries()) {
+      await live.say(text);
+      const { attempts } = await live.ended("double", index + 1);
+      expect(attempts[0]?.output).toMatchObject({ said: [{ to: "web:web:general" }] });
+      const notice = index === 0 ? /^✓ double ended without an error\n/ : /^✓ double .* \(2 times since /;
+      await until(async () => (await live.room()).some((one) => notice.test(one)), String(notice));
+    }
+    const posted = (await live.room()).filter((text) => text === "said" || text.startsWith("✓"));
+    expect(posted).toHaveLength(2);
+  });
+
   test("notices count each run that a gate skipped, also those that were waiting when the limit was reached", async () => {
     const live = await liveApp({
       "hookgate.yaml": `

@@ -54,11 +54,15 @@ interface Said {
   retryable?: boolean;
 }
 
-/** Each address once, after templates are filled in. */
-function addressesOf({ to }: ChatOptions, { event }: RunContext): { text: string; place: Address | undefined }[] {
+/** Each chat once, after templates are filled in, however it is spelled. */
+function addressesOf(
+  { to }: ChatOptions,
+  { event, reach }: RunContext,
+): { text: string; place: Address | undefined }[] {
   const found = new Map<string, { text: string; place: Address | undefined }>();
   for (const text of typeof to === "string" ? [to] : to) {
-    const place = placeOf(text, event);
+    const written = placeOf(text, event);
+    const place = written && reach.currentAddress(written);
     found.set(place ? formatAddress(place) : text, { text, place });
   }
   return [...found.values()];
