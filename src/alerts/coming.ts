@@ -29,9 +29,8 @@ const LAST = Number.MAX_SAFE_INTEGER;
 export function comingOf(plan: Shown, routes: readonly Route[], around: Around): Coming[] {
   const { state, signal } = plan.alert;
   if (state !== "firing" || signal.clock?.pausedFor !== undefined) return [];
-  const reminded = remindedIn(plan, routes);
   const coming = routes.flatMap((route) => {
-    const reminder = reminderOf(plan, route, reminded.get(route) ?? [], around);
+    const reminder = reminderOf(plan, route, remindedIn(plan, route, routes), around);
     return [...reminder, ...stepsOf(plan, route, { routes, reminderAt: reminder[0]?.at }, around)];
   });
   return coming.sort((a, b) => a.at - b.at);

@@ -39,7 +39,7 @@ export class Plan {
   /** It is being made. */
   readonly isNew: boolean;
   readonly places: Place[] = [];
-  readonly notices: NewNotice[] = [];
+  notices: NewNotice[] = [];
   /** Where it is not told any more. */
   readonly left: { destination: string; movedTo: readonly string[] }[] = [];
   /** A page of the step that a route took last was refused by this chat, or may have been, and people whom it called got it nowhere: the step is taken again without the chat. */

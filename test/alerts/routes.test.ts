@@ -109,6 +109,75 @@ describe("an alert of two routes", () => {
     });
   });
 
+  describe("that lead to one chat", () => {
+    const every = (minutes: number, times: number) => ({ every: `${minutes}m`, times });
+    const twice = { reminders: 2, mention: ["loop:7"] };
+    const reminders = (on: Watch, place = ROOM) =>
+      said(on.posted(place), /\((reminder [^)]*)\)|Escalated: step \d of \d of \w+/);
+    const two = (deploys: object, critical: object) => ({
+      routes: {
+        deploys: { match: ["queue=support"], to: [ROOM], ...deploys },
+        critical: { match: ["severity=high"], to: [ROOM], ...critical },
+      },
+    });
+    const coming = async (on: Watch, id: string) =>
+      (await on.alerts.coming(id)).map(
+        ({ kind, route, at }) => `${kind} ${route.name} ${Math.round((at - START) / MINUTE)}`,
+      );
+
+    it("is reminded of by both in one message, and takes the steps that follow after reminders of each", async () => {
+      const on = await watch(two({ remind: every(10, 3) }, { remind: every(10, 3), escalate: [twice] }));
+      const { id } = await on.raise();
+      const [first, second] = ["deploys", "critical"].map((name) => `reminder ${name}`);
+      expect(await coming(on, id)).toEqual([`${first} 10`, `${second} 10`, "counted critical 20"]);
+      await on.advance(15 * MINUTE);
+      expect(reminders(on)).toEqual(["(reminder 1 of 3 of deploys, reminder 1 of 3 of critical)"]);
+      expect(await coming(on, id)).toEqual([`${first} 20`, `${second} 20`, "counted critical 20"]);
+      await on.advance(HOUR);
+      expect(reminders(on).slice(1)).toEqual([
+        "Escalated: step 1 of 1 of critical",
+        "(reminder 3 of 3 of deploys, reminder 3 of 3 of critical)",
+      ]);
+      expect(await coming(on, id)).toEqual([expect.stringMatching(/^end critical/)]);
+    });
+
+    it("is reminded of by one after the other has used up its reminders, or while it reminds at other times", async () => {
+      const on = await watch(two({ remind: every(10, 2) }, { remind: every(15, 3) }));
+      await on.raise();
+      await on.advance(2 * HOUR);
+      expect(reminders(on)).toEqual([
+        "(reminder 1 of 2 of deploys)",
+        "(reminder 1 of 3 of critical)",
+        "(reminder 2 of 2 of deploys)",
+        "(reminder 2 of 3 of critical)",
+        "(reminder 3 of 3 of critical)",
+      ]);
+    });
+
+    it("because a step of one adds the chat of the other, goes on as the other says", async () => {
+      const on = await watch(
+        two(
+          { remind: every(10, 1), escalate: [{ after: "15m", to: [OPS], mention: ["loop:8"] }] },
+          { to: [OPS], remind: every(10, 3), escalate: [twice] },
+        ),
+      );
+      const { id } = await on.raise();
+      await on.advance(16 * MINUTE);
+      expect(await coming(on, id)).toEqual([
+        "reminder critical 20",
+        "counted critical 20",
+        expect.stringMatching(/^end deploys/),
+      ]);
+      await on.advance(HOUR);
+      expect(reminders(on, OPS)).toEqual([
+        "(reminder 1 of 3 of critical)",
+        "Escalated: step 1 of 1 of deploys",
+        "Escalated: step 1 of 1 of critical",
+        "(reminder 3 of 3 of critical)",
+      ]);
+    });
+  });
+
   it("is told by each when its own hold-down is over", async () => {
     const on = await watch({
       routes: {

@@ -404,8 +404,7 @@ export function notify(
   if (!isHook && !plan.destinations.includes(destination))
     quietHours(plan, { alertId: alert.id, destination, group, kind: "now", dueAt: now }, alerting);
   // Which is a new message in this chat already.
-  const reminder = plan.notices.findIndex((one) => one.destination === destination && isRepeated(one));
-  if (reminder !== -1) plan.notices.splice(reminder, 1);
+  plan.notices = plan.notices.filter((one) => one.destination !== destination || !isRepeated(one));
   plan.notices.push({
     alertId: alert.id,
     destination,

@@ -1,7 +1,4 @@
-/**
- * Repeats an alert that is not acknowledged, as new messages: an edited card pings no one. Each route in its own time, each chat by one
- * route.
- */
+/** Repeats an alert that is not acknowledged, as new messages: an edited card pings no one. Each route in its own time. */
 import type { Alert, Notice } from "../../domain/alert.js";
 import { formatDuration } from "../../lib/duration.js";
 import type { Alerting } from "../alerting.js";
@@ -12,26 +9,20 @@ import { quietEnd } from "./quiet-hours.js";
 import type { Route } from "./route.js";
 
 export function remind(plan: Plan, routes: readonly Route[], alerting: Pick<Alerting, "config" | "inhibitors">): void {
-  for (const [route, places] of remindedIn(plan, routes))
+  for (const route of routes) {
+    const places = remindedIn(plan, route, routes);
     if (places.length > 0) remindBy(plan, route, { places, isOnly: routes.length === 1 }, alerting);
     else delete urgingOf(plan.alert, route).remindFrom;
+  }
 }
 
-/** Where each route reminds of the alert. */
+/** Where this route reminds of the alert, also where another one does. */
 export function remindedIn(
   plan: Pick<Plan, "alert" | "destinations">,
+  route: Route,
   routes: readonly Route[],
-): Map<Route, readonly string[]> {
-  const reminded = new Set<string>();
-  const found = new Map<Route, readonly string[]>();
-  for (const route of routes) {
-    const places = isReminding(plan, route)
-      ? placesOf(plan, route, routes).filter((destination) => !reminded.has(destination))
-      : [];
-    for (const destination of places) reminded.add(destination);
-    found.set(route, places);
-  }
-  return found;
+): readonly string[] {
+  return isReminding(plan, route) ? placesOf(plan, route, routes) : [];
 }
 
 function isReminding({ alert }: Pick<Plan, "alert">, { settings: { remind: settings } }: Route): boolean {
@@ -71,7 +62,7 @@ function remindBy(
   urging.reminders++;
   alert.reminders++;
   const count = `${urging.reminders} of ${settings.times}`;
-  const text = `${unacknowledged(alert, now)} (reminder ${count})`;
+  const text = `${unacknowledged(alert, now)} (reminder ${count}${isOnly ? "" : ` of ${route.name}`})`;
   for (const destination of loud.filter((one) => inhibitors.refusalOf(one, now) === undefined)) {
     const key = `reminder:${route.name}:${dueAt}`;
     plan.notices.push({
@@ -85,8 +76,9 @@ function remindBy(
     });
   }
   plan.record("remind", CLOCK, isOnly ? count : `${route.name}: ${count}`);
-  // From now, not from when it was due: after a long stop there is one, not one for each that was missed.
-  urging.remindFrom = now < postAt ? decideAt : now;
+  // A little late, it keeps to its times, so that routes with the same times remind in one message. Else from now: after a long stop there
+  // is one, not one for each that was missed.
+  urging.remindFrom = now < postAt + settings.every / 40 ? decideAt : now;
   if (urging.reminders < settings.times) plan.lookAgainAt(urging.remindFrom + settings.every);
 }
 
@@ -129,6 +121,9 @@ export function newestReminders(notices: readonly Notice[]): Notice[] {
     (one, index) => !isRepeated(one) || !notices.slice(index + 1).some((later) => series(later) === series(one)),
   );
 }
+
+/** What several routes remind of at once is one sentence. */
+export const asOneReminder = (text: string) => text.replace(/\)\. Not acknowledged for [^()]+ \((?=reminder )/g, ", ");
 
 /** A reminder that is posted later than it was due counts up to then, as the other times in its message do. */
 export function remindedAt(text: string, alert: Alert, now: number): string {

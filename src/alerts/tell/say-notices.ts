@@ -16,7 +16,7 @@ import { defaultDestination } from "../config.js";
 import { isInPage, isOfWoken, wokenText } from "../steps/breach.js";
 import { isInstead, isPageKey, lostKey, stepIn, stepNumber } from "../steps/escalate.js";
 import { lostPrivately } from "../steps/fallback.js";
-import { newestReminders, remindedAt } from "../steps/remind.js";
+import { asOneReminder, newestReminders, remindedAt } from "../steps/remind.js";
 import { routeAt } from "../steps/route.js";
 import { isCalledOff } from "../urging.js";
 import { callPresent } from "./call-present.js";
@@ -277,7 +277,7 @@ function saidOf(sayings: readonly Saying[], one: Alert, now: number): string {
   const notices = inOrder(withoutAttempts(all));
   const texts = newestReminders(notices).map((notice) => remindedAt(wokenText(notice, one), one, now));
   const waits = sayings.flatMap((saying) => (saying.alert.id === one.id ? saying.waits : []));
-  return [...new Set([...texts, ...waits])].join(". ");
+  return asOneReminder([...new Set([...texts, ...waits])].join(". "));
 }
 
 /** By step: a copy of one may be written after the next. What became of a private message comes after the result of its step. */
