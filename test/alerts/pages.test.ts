@@ -44,23 +44,28 @@ it("goes before the changes of cards that wait for a free place in its chat", as
   expect(kinds.indexOf("create")).toBeLessThan(3);
 });
 
-it("and its card go before copies that wait for a free place in its chat", async () => {
+it("and its card and reminders go before copies that wait for a free place in its chat", async () => {
   const limits = { perSecond: 1_000, perChatPerSecond: 0.1 };
   const platform = new LoopbackPlatform("loop", { idempotentCreate: true, limits });
   const escalate = [{ after: "5s", mention: ["loop:7"] }];
-  const on = await watch({ routes: { default: { to: [ROOM], remind: { times: 0 }, escalate } } }, platform);
+  const on = await watch(
+    { routes: { default: { to: [ROOM], remind: { every: "8s", times: 1 }, escalate } } },
+    platform,
+  );
   const cause = { kind: "reply" as const, id: "m1", depth: 0 };
   const at = { platform: "loop", botId: "bot", chatId: "room" };
   for (let n = 0; n < 20; n++) await on.rig.gateway.send(at, { text: `copy ${n}` }, { cause });
   await on.alerts.raise(signal({ fingerprint: "f", title: "Reply to Bob", at: on.clock.now() }));
   await until(async () => {
     await on.clock.advance(500);
-    return on.posted().some(({ text }) => text.includes("Escalated"));
-  }, "the page");
+    return on.posted().some(({ text }) => text.includes("reminder 1 of 1"));
+  }, "the reminder");
   const texts = on.posted().map(({ text }) => text);
   expect(texts.filter((text) => text.startsWith("copy")).length).toBeLessThan(5);
-  const [card, page] = ["Reply to Bob", "Escalated"].map((words) => texts.findIndex((text) => text.includes(words)));
-  expect(card).toBeLessThan(page ?? 0);
+  const words = ["Reply to Bob", "Escalated", "reminder 1 of 1"].map((some) =>
+    texts.findIndex((text) => text.includes(some)),
+  );
+  expect(words).toEqual([...words].sort((one, other) => one - other));
 });
 
 it("goes at once in a group whose cards change more often than the group takes, and so does a new card", async () => {

@@ -366,9 +366,8 @@ async function say(destination: string, sayings: readonly Saying[], telling: Tel
   return undefined;
 }
 
-/** A page does, but not its own card, nor an earlier page that waits behind that card. */
+/** But not its own card, nor an earlier page that waits behind that card. */
 async function passesOthers({ notice, alert, card }: Saying, { store, deliveryOf }: Telling): Promise<boolean> {
-  if (notice.kind !== "escalation") return false;
   const posted = await store.postedWith(alert.id, notice.destination);
   const earlier = posted.filter(({ id, kind }) => id < notice.id && kind === "escalation");
   const ids = new Set([card?.deliveryId, ...earlier.map(({ deliveryId }) => deliveryId)]);
