@@ -25,8 +25,8 @@ async function dead(id: string): Promise<void> {
   await desk.store.outbox.finish(id, "dead", "the chat is gone", now());
 }
 
-/** Written to the wire, and no answer came. */
-async function ambiguous(id: string): Promise<void> {
+/** Hooks let it go; the platform did not take it yet. */
+async function frozen(id: string): Promise<void> {
   await desk.store.outbox.enqueue([delivery(id)], now());
   const part = { text: "the PIN is 1234", body: { text: "the PIN is 1234" } };
   await desk.store.outbox.freeze(
@@ -35,6 +35,11 @@ async function ambiguous(id: string): Promise<void> {
     [{ index: 0, operation: "create", part, nonce: id, status: "waiting", attempts: 0 }],
     [],
   );
+}
+
+/** Written to the wire, and no answer came. */
+async function ambiguous(id: string): Promise<void> {
+  await frozen(id);
   await desk.store.outbox.partSending(id, 0);
   await desk.store.outbox.finish(id, "held", "no answer to the request", now());
 }
@@ -459,12 +464,13 @@ describe("/outbox purge", () => {
     expect(asked.lines).toContainEqual(
       expect.stringMatching(/^\/outbox purge waiting chat=web:web:lobby yes=true selection=\w{12}$/),
     );
-    await desk.store.outbox.enqueue([delivery("d_4")], now());
+    await frozen("d_4");
     const again = await desk.say(asked.lines[0] ?? "");
     expect(again.data).toMatchObject({ withdrawn: 0, wouldWithdraw: 3 });
     expect(again.shown).toContain("The messages are not the same as when you were asked; nothing was done.");
     expect((await desk.say("/outbox purge d_4 yes=true")).data).toMatchObject({ withdrawn: 1 });
-    expect((await desk.say("/outbox purge waiting chat=web:web:lobby yes=true")).data).toEqual({ withdrawn: 2 });
+    await frozen("d_5");
+    expect((await desk.say("/outbox purge waiting chat=web:web:lobby yes=true")).data).toEqual({ withdrawn: 3 });
     expect([await status("d_2"), await status("d_3")]).toEqual(["cancelled", "cancelled"]);
     expect((await desk.say("/outbox purge waiting")).shown).toContain("Nothing is waiting.");
   });

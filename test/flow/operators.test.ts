@@ -173,6 +173,21 @@ describe("a refusal on Telegram", () => {
   });
 });
 
+describe("a question on Telegram", () => {
+  it("to an owner who never wrote to the bot has a line in the group each time", async () => {
+    const { platforms } = stack;
+    const [room] = platforms.telegram.places;
+    const lines = async () =>
+      (await platforms.telegram.seen(room)).filter(({ text }) =>
+        text.includes("asks a question before it does anything"),
+      );
+    for (const times of [1, 2]) {
+      await platforms.telegram.say(room, "owner", "/outbox purge all");
+      await until(async () => (await lines()).length === times, `${times} lines`);
+    }
+  });
+});
+
 describe("a Telegram command", () => {
   it("is known with - and with _, and one for another bot is not ours", async () => {
     const { telegram, platforms } = stack;

@@ -93,7 +93,9 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
   const handling: Handling = {
     kind: "settled",
     outcome: "command",
-    deliveries: [interaction ? refusal : orOpenly(row, refusal, message, at, inbound)],
+    deliveries: [
+      interaction ? refusal : orOpenly(row, refusal, message, at, inbound, answer.isQuestion ? ASKS : REFUSED),
+    ],
   };
   if (answer.refusal !== undefined) handling.reason = answer.refusal;
   return handling;
@@ -230,16 +232,20 @@ function away(answer: NewDelivery, message: InboundMessage, { adapters }: Inboun
   return { ...delivery, address, message: bare };
 }
 
-/** The author of a command in a group may be out of reach (a Telegram bot cannot write first): then a short line in the group. */
+const REFUSED = "You may not do that here. To learn more, send me `/whoami` in a direct message.";
+const ASKS =
+  "This command asks a question before it does anything, and the question could not reach you privately. Send me a direct message, then give the command again.";
+
+/** The author of a command in a group may be out of reach (a Telegram bot cannot write first): then a short line in the group, for each question, and once for refusals. */
 export function orOpenly(
   row: LaneRow,
   refusal: NewDelivery,
   message: InboundMessage,
   at: Address,
   { config }: Inbound,
-  text = "You may not do that here. To learn more, send me `/whoami` in a direct message.",
+  text = REFUSED,
 ): NewDelivery {
   if (!config.refuse_openly || formatAddress(refusal.address) === formatAddress(at)) return refusal;
   const word = { text, replyToId: referenceTo(row, message) };
-  return { ...refusal, openly: { address: at, message: word } };
+  return { ...refusal, openly: { address: at, message: word, isForEach: text === ASKS } };
 }
