@@ -41,11 +41,19 @@ export async function start(
     .then(keepCompiledCode);
   await Promise.race([stopSignal, terminalClosed]);
   stopping.abort();
-  const stopped = app.stop();
-  await greeting;
-  await stopped;
+  // Node ends by itself when nothing but a promise is waited for, such as that of a hook whose program was ended: the stop would be cut short.
+  const kept = setInterval(() => {}, KEEP_MS);
+  try {
+    const stopped = app.stop();
+    await greeting;
+    await stopped;
+  } finally {
+    clearInterval(kept);
+  }
   return EXIT.done;
 }
+
+const KEEP_MS = 60_000;
 
 /**
  * An uncaught error, thrown in a plugin's timer or deep in a client library, must not take the other conversations down, nor end a start:

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { allOnline, invoke, type Stack, startStack } from "../flow/stack.js";
+import { gatewayProcess, TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 
 /** Those of whose messages hooks decide at a time. */
@@ -126,3 +127,48 @@ it.each([
   },
   240_000,
 );
+
+it("is whole although a guard's program was the last thing that kept the process alive", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "hookgate-whole-stop-"));
+  const [at, ended] = [join(folder, "started"), join(folder, "ended")];
+  writeFileSync(
+    join(folder, "p.mjs"),
+    `import { appendFileSync } from "node:fs";
+    export default { id: "p", setup: () => () => appendFileSync(${JSON.stringify(ended)}, "ended\\n") };`,
+  );
+  const gateway = await gatewayProcess({
+    folder,
+    config: {
+      plugins: [join(folder, "p.mjs")],
+      gateway: { shutdown_timeout: "500ms" },
+      hooks: [
+        {
+          ...{ id: "slow", on: "inbound_claim", on_failure: "closed", timeout: "10m" },
+          run: { shell: { sh: `echo started >> ${at}; sleep 600` } },
+        },
+      ],
+    },
+  });
+  onTestFinished(async () => {
+    await gateway.kill();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const lines = (file: string) => (existsSync(file) ? readFileSync(file, "utf8").trimEnd().split("\n").length : 0);
+  await gateway.start();
+  await allOnline(gateway, 30_000, ["web"]);
+  await fetch(`${gateway.url}/api/rooms/dm-1/messages`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
+    body: JSON.stringify({ text: "hello", nonce: "nonce-of-the-whole-stop" }),
+  });
+  for (let stop = 1; stop <= 6; stop++) {
+    await until(
+      () => lines(at) === stop,
+      () => `the guard being at work after ${stop - 1} stops`,
+    );
+    expect(await gateway.stop()).toBe(0);
+    expect(lines(ended), `after stop ${stop}`).toBe(stop);
+    expect(existsSync(join(folder, "data/hookgate-journal.db-wal"))).toBe(false);
+    await gateway.start();
+  }
+}, 120_000);
