@@ -1,9 +1,10 @@
 /**
  * Joins chats of two platforms: what is said in one is posted in the other, both ways, under its author's name. The gateway keeps
  * the pairs of messages, so replies, edits and deletions find their counterpart. Set `mention: always` for the chats it joins.
+ * A place may be in one pair only, because the gateway forwards a message to one place; a thread is a place of its own.
  */
 import { z } from "zod";
-import { type Address, definePlugin, type InboundMessage, parseAddress } from "../../src/index.js";
+import { type Address, definePlugin, formatAddress, type InboundMessage, parseAddress } from "../../src/index.js";
 
 /** `discord::123456789012345678`, `telegram::-1001234567890` or `telegram::-1001234567890:7`; the bot may be left out. */
 const address = z.string().transform((text, context): Address => {
@@ -20,10 +21,28 @@ const pair = z
   .tuple([address, address])
   .refine(([one, other]) => !isSamePlace(one, other), "expected two different places");
 
+const pairs = z
+  .array(pair)
+  .min(1)
+  .superRefine((all, { addIssue }) => {
+    const seen: Address[] = [];
+    for (const [i, ends] of all.entries()) {
+      for (const [j, end] of ends.entries()) {
+        if (seen.some((other) => isSamePlace(other, end)))
+          addIssue({
+            code: "custom",
+            path: [i, j],
+            message: `${formatAddress(end)} is in an earlier pair. A message is forwarded to one place, so a place may be in one pair only: remove one of the two pairs`,
+          });
+      }
+      seen.push(...ends);
+    }
+  });
+
 export default definePlugin({
   id: "bridge",
   config: z.strictObject({
-    pairs: z.array(pair).min(1),
+    pairs,
     /** Other bots stay on their side, or two bridges would talk for ever. */
     bots: z.boolean().default(false),
   }),

@@ -15,7 +15,7 @@ const example = (name: string, config?: Record<string, unknown>) => ({
   config,
 });
 
-async function load(rig: Rig, entries: unknown[]): Promise<Rig> {
+function infosOf(rig: Rig, entries: unknown[]) {
   const plugins = createPlugins({
     entries: pluginsConfig.parse(entries),
     baseDir: ROOT,
@@ -26,7 +26,11 @@ async function load(rig: Rig, entries: unknown[]): Promise<Rig> {
     logger: silentLogger,
     watch: false,
   });
-  const infos = await plugins.load();
+  return plugins.load();
+}
+
+async function load(rig: Rig, entries: unknown[]): Promise<Rig> {
+  const infos = await infosOf(rig, entries);
   expect(infos.filter(({ state }) => state !== "loaded")).toEqual([]);
   return rig;
 }
@@ -215,19 +219,8 @@ describe("keyword-router", () => {
 
   it("says what is wrong with its rules", async () => {
     const rig = await startRig();
-    const plugins = createPlugins({
-      entries: pluginsConfig.parse([
-        example("keyword-router", { rules: [{ words: ["x"] }, { words: ["y"], route_to: "nowhere" }] }),
-      ]),
-      baseDir: ROOT,
-      registry: rig.registry,
-      gateway: rig.gateway,
-      keyValue: rig.store.keyValue,
-      clock: rig.clock,
-      logger: silentLogger,
-      watch: false,
-    });
-    const [info] = await plugins.load();
+    const rules = [{ words: ["x"] }, { words: ["y"], route_to: "nowhere" }];
+    const [info] = await infosOf(rig, [example("keyword-router", { rules })]);
     expect(info?.reason).toContain("config.rules.0: expected reply, route_to or both");
     expect(info?.reason).toContain("config.rules.1.route_to: expected platform:bot:chat");
   });
@@ -267,6 +260,23 @@ describe("bridge", () => {
     await rig.idle();
     expect(platforms[0]?.texts()).toEqual(["**Ada** in a room on telegram: right topic"]);
     expect(platforms[1]?.texts()).toEqual([]);
+  });
+
+  it("is refused when a place is in two pairs; two threads of a chat are two places", async () => {
+    const platforms = two();
+    const pairs = [
+      ["discord::100", "telegram::-200"],
+      ["telegram:bot:-200", "discord::101"],
+      ["discord::102", "telegram::-200:7"],
+      ["telegram::-201", "discord::100"],
+    ];
+    const infos = (entry: unknown[][]) => infosOf(rig, [example("bridge", { pairs: entry })]);
+    const rig = await startRig({ platforms });
+    const [refused] = await infos(pairs);
+    expect(refused?.reason).toContain("config.pairs.1.0: telegram:bot:-200 is in an earlier pair. A message is");
+    expect(refused?.reason).toContain("config.pairs.3.1: discord::100 is in an earlier pair");
+    expect(refused?.reason).not.toContain("pairs.2");
+    expect(await infos([pairs[0] ?? [], pairs[2] ?? []])).toMatchObject([{ state: "loaded" }]);
   });
 });
 
