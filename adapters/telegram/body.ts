@@ -34,7 +34,7 @@ const partBody = z.object({
   keyboard: z.array(z.array(keyboardButton)).optional(),
   /** The file that the text is the caption of. */
   file: attachment.optional(),
-  /** Its message has no file: an edit takes away the one that is there. */
+  /** Its message has no file, or in another part: an edit takes away the one that is there. */
   noFile: z.boolean().optional(),
   replyToId: z.int().optional(),
   silent: z.boolean().optional(),

@@ -15,7 +15,7 @@ export function encode(message: OutboundMessage, options: { plain: boolean }): E
     if (part.keyboard) body.keyboard = part.keyboard;
     const file = part.attachments?.[0];
     if (file) body.file = file;
-    else if (message.attachments?.length === 0) body.noFile = true;
+    else if (message.attachments) body.noFile = true;
     if (i === 0 && Number.isSafeInteger(replyToId) && replyToId > 0) body.replyToId = replyToId;
     if (message.silent) body.silent = true;
     if (i === 0 && message.prompt) body.placeholder = placeholderOf(message.prompt);

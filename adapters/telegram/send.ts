@@ -220,86 +220,88 @@ async function change(
   body: PartBody,
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const common = {
-    chat_id: chatIdOf(address),
-    message_id: Number(messageId),
-    reply_markup: body.keyboard && { inline_keyboard: body.keyboard },
-  };
-  const words = (text: string) => editWords(context, common, { ...body, text }, signal);
-  if (body.noFile) return editFileAway(context, common, body, signal);
-  let lost: LostFile | undefined;
-  if (!body.file) await words(body.text);
-  else if (body.file.isKept) {
+  const message = { chat_id: chatIdOf(address), message_id: Number(messageId) };
+  const common = withButtons(message, body);
+  const words = (text: string) => editWords(context, message, { ...body, text }, signal);
+  const sent: SendResult = { kind: "sent", messageId };
+  if (!body.file) return words(body.text);
+  if (body.file.isKept) {
     // A further file of a message has no words.
     if (body.text !== "") await context.caller.call("editMessageCaption", { ...common, ...captionOf(body) }, signal);
-  } else
-    await withFile(body.file, accessTo(body.file, context, { signal, isLastAttempt, fetch }), async (file) => {
-      if ("line" in file) {
-        lost = file.lost;
-        return words(withLine(body.text, file.line).slice(0, TEXT_MAX));
-      }
-      // A message cannot become a sticker.
-      const type = file.method === "sticker" ? "document" : file.method;
-      const media = { type, media: file.media, ...captionOf(body) };
-      await context.caller.call("editMessageMedia", { ...common, media }, signal, file.upload);
-    });
-  return without(lost, { kind: "sent", messageId });
-}
-
-async function editWords(
-  { caller }: SendContext,
-  common: { chat_id: number; message_id: number },
-  body: PartBody,
-  signal: AbortSignal,
-): Promise<void> {
-  try {
-    await caller.call("editMessageText", { ...common, ...textOf(body) }, signal);
-  } catch (thrown) {
-    if (body.text.length > CAPTION_MAX || !isRefused(thrown, NO_TEXT)) throw thrown;
-    // What was posted is a file: its caption is what can change.
-    await caller.call("editMessageCaption", { ...common, ...captionOf(body) }, signal);
+    return sent;
   }
+  return withFile(body.file, accessTo(body.file, context, { signal, isLastAttempt, fetch }), async (file) => {
+    if ("line" in file) return without(file.lost, await words(withLine(body.text, file.line).slice(0, TEXT_MAX)));
+    // A message cannot become a sticker.
+    const type = file.method === "sticker" ? "document" : file.method;
+    const media = { type, media: file.media, ...captionOf(body) };
+    await context.caller.call("editMessageMedia", { ...common, media }, signal, file.upload);
+    return sent;
+  });
 }
 
-/** A message cannot lose its file, so it makes place for a new one. When it cannot be deleted, its words say that the file does not count. */
-async function editFileAway(
-  { caller }: SendContext,
-  common: { chat_id: number; message_id: number },
+interface Posted {
+  chat_id: number;
+  message_id: number;
+}
+
+const withButtons = (message: Posted, { keyboard }: PartBody) => ({
+  ...message,
+  reply_markup: keyboard && { inline_keyboard: keyboard },
+});
+
+/** The words of a file are its caption. A message cannot lose its file, and takes no long caption: then it makes place for a new one. */
+async function editWords(
+  context: SendContext,
+  message: Posted,
   body: PartBody,
   signal: AbortSignal,
 ): Promise<SendResult> {
-  const { chat_id, message_id } = common;
+  const { call } = context.caller;
+  const common = withButtons(message, body);
+  const sent: SendResult = { kind: "sent", messageId: String(message.message_id) };
+  const { noFile, ...kept } = body;
+  const text = noFile ? withLine(body.text, FILE_REMOVED) : body.text;
+  const isLong = text.length > CAPTION_MAX;
   try {
-    await caller.call("editMessageText", { ...common, ...textOf(body) }, signal);
+    await call("editMessageText", { ...common, ...textOf(body) }, signal);
+    return sent;
   } catch (thrown) {
-    if (!isRefused(thrown, NO_TEXT)) throw thrown;
-    try {
-      await caller.call("deleteMessage", { chat_id, message_id }, signal);
-      return { kind: "gone", error: "its file was removed" };
-    } catch (refused) {
-      if (!isRefused(refused, NO_DELETION)) throw refused;
-    }
-    const text = withLine(body.text, FILE_REMOVED);
-    if (text.length > CAPTION_MAX) throw thrown;
-    await caller.call("editMessageCaption", { ...common, ...captionOf({ ...body, text }) }, signal);
+    // An edit of nothing but words leaves the file where it is.
+    if (!isRefused(thrown, NO_TEXT) || (isLong && !noFile && !body.file)) throw thrown;
   }
-  return { kind: "sent", messageId: String(message_id) };
+  if (!noFile && !isLong) await call("editMessageCaption", { ...common, ...captionOf(body) }, signal);
+  else if ((await isTakenAway(context, message, isLong ? { text: DELETED } : { ...kept, text }, signal)) || isLong)
+    return { kind: "gone", error: isLong ? "its words do not fit in a caption" : "its file was removed" };
+  return sent;
 }
 
 async function remove(context: SendContext, { address, messageId }: Delete, signal: AbortSignal): Promise<SendResult> {
   const message = { chat_id: chatIdOf(address), message_id: Number(messageId) };
+  await isTakenAway(context, message, { text: DELETED }, signal);
+  return { kind: "sent", messageId };
+}
+
+/** False when it is too old: then it says `left` instead. */
+async function isTakenAway(
+  context: SendContext,
+  message: Posted,
+  left: PartBody,
+  signal: AbortSignal,
+): Promise<boolean> {
   try {
-    await context.caller.call("deleteMessage", message, signal);
+    await context.caller.call("deleteMessage", { ...message }, signal);
+    return true;
   } catch (thrown) {
     if (!isRefused(thrown, NO_DELETION)) throw thrown;
     try {
-      await editWords(context, message, { text: DELETED }, signal);
+      await editWords(context, message, left, signal);
     } catch (refused) {
       // Edited before, and the answer was lost.
       if (!isRefused(refused, NOT_MODIFIED)) throw isRefused(refused, NO_EDIT) ? thrown : refused;
     }
+    return false;
   }
-  return { kind: "sent", messageId };
 }
 
 function isRefused(thrown: unknown, description: RegExp): boolean {

@@ -590,6 +590,27 @@ describe("an edit", () => {
     await running.say({ text: "", attachments: [{ type: "image", ref: "", url: PNG, mimeType: "image/png" }] });
     expect(await running.send(edit(running, "1", { text: "words ".repeat(300) }))).toMatchObject({ kind: "gone" });
   });
+
+  const photo: Attachment = { type: "image", ref: "", url: PNG, mimeType: "image/png" };
+  it.each([
+    ["without its file", "words ".repeat(300), []],
+    ["and its file", "words ".repeat(300), [photo]],
+    ["and a file that is gone", "words ".repeat(170), [{ ...photo, url: "http://10.1.2.3/a.png" }]],
+  ])(
+    "to words that no caption holds (%s) deletes it, or says that where it is too old",
+    async (_, text, attachments) => {
+      const running = await startAdapter();
+      const before = { text: "old", attachments: [photo] };
+      await running.say(before);
+      expect(await running.send(edit(running, "1", { text, attachments }))).toMatchObject({ kind: "gone" });
+      expect(posted(running)).toEqual([]);
+      await running.say(before);
+      for (const one of posted(running)) Object.assign(one, { date: one.date - 49 * 3600 });
+      for (const _again of [1, 2])
+        expect(await running.send(edit(running, "2", { text, attachments }))).toMatchObject({ kind: "gone" });
+      expect(posted(running)).toEqual([expect.objectContaining({ caption: "(deleted)", photo: expect.anything() })]);
+    },
+  );
 });
 
 describe("an edit that Telegram does not allow", () => {
