@@ -154,6 +154,18 @@ describe("an alert of two routes", () => {
       ]);
     });
 
+    it("is reminded of in one message when their times meet, though an earlier reminder was a little late", async () => {
+      const on = await watch(two({ remind: every(10, 2) }, { remind: every(20, 1) }));
+      await on.raise();
+      await on.advance(10 * MINUTE - 2_000);
+      await on.crash(5_000);
+      for (let n = 0; n < 11; n++) await on.advance(MINUTE);
+      expect(reminders(on)).toEqual([
+        "(reminder 1 of 2 of deploys)",
+        "(reminder 2 of 2 of deploys, reminder 1 of 1 of critical)",
+      ]);
+    });
+
     it("because a step of one adds the chat of the other, goes on as the other says", async () => {
       const on = await watch(
         two(
