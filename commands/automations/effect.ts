@@ -1,6 +1,6 @@
 /** What became of what a run handed to the outbox, in words. `fatesOf` decides what became of it. */
 
-import { DUE_POINT, STARTED_STATUSES, type ToolCallRecord } from "../../src/domain/automation.js";
+import { DUE_POINT, STARTED_STATUSES, toolCallsOf } from "../../src/domain/automation.js";
 import { FATES, type Fate, fatesOf, handedOver, type Ran } from "../../src/domain/fates.js";
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
 import type { Delivery } from "../../src/domain/store.js";
@@ -18,8 +18,6 @@ import { shownReason } from "./said.js";
 import { statusText } from "./show-run.js";
 
 const MAX_DISPATCHES = 20;
-/** The tool with which a model decides. */
-const DECIDE = "decide";
 
 export interface Effect extends EffectData {
   /** In place of the outcome of a run that succeeded, when its decision was not carried out, not all was sent or tool calls failed. */
@@ -210,9 +208,7 @@ function onlyComputedTexts(ran: Ran): string[] {
 /** In place of the outcome of a run that succeeded, when not all was sent or tool calls failed. */
 function unsentFor({ status, attempts }: Pick<Ran, "status" | "attempts">, fates: readonly Fate[]): string | undefined {
   if (status !== "succeeded") return undefined;
-  const { calls, failed } = toolCallsOf({ attempts });
-  if (failed.length > 0 && failed.length === calls.length && fates.length === 0)
-    return `⊘ tool call${calls.length === 1 ? "" : "s"} failed`;
+  const { calls, failed } = toolCallsOf(attempts.at(-1) ?? {});
   const ofCalls =
     failed.length === 0
       ? []
@@ -233,14 +229,8 @@ function unsentFor({ status, attempts }: Pick<Ran, "status" | "attempts">, fates
   return [`${first.sign} ${reply}${first.words}`, ...ofCalls].join(", ");
 }
 
-/** The tool calls of the attempt that counts, without the tool of the decision: what was decided is the outcome of the run. */
-function toolCallsOf({ attempts }: Pick<Ran, "attempts">): { calls: ToolCallRecord[]; failed: ToolCallRecord[] } {
-  const calls = (attempts.at(-1)?.toolCalls ?? []).filter(({ tool }) => tool !== DECIDE);
-  return { calls, failed: calls.filter(({ error }) => error !== undefined) };
-}
-
 function toolCallTexts(ran: Ran): string[] {
-  const { calls, failed } = toolCallsOf(ran);
+  const { calls, failed } = toolCallsOf(ran.attempts.at(-1) ?? {});
   if (failed.length === 0) return [];
   const which = calls.length === 1 ? "Its tool call" : `${failed.length} of its ${calls.length} tool calls`;
   const tools = [...new Set(failed.map(({ tool }) => code(tool)))].join(", ");

@@ -38,7 +38,8 @@ export async function showAutomationRun(
     text: [
       runLine(run, now, effect?.instead),
       effect?.text,
-      run.statusReason && plain(run.statusReason),
+      // Of a run that succeeded, its effect says it.
+      run.status !== "succeeded" && run.statusReason && plain(run.statusReason),
       [
         `run ${code(run.id)}`,
         ...(run.cause && run.cause.id !== run.id ? [await causeText(deps, run.cause)] : []),

@@ -50,7 +50,7 @@ export interface Notifier {
 const SCOPE = "automations.notify";
 const REPEAT_AFTER_MS = 3_600_000;
 
-type Counts = Partial<Record<RunOutcome["status"], number>>;
+type Counts = Partial<Record<ReturnType<typeof endOf>, number>>;
 
 /** The message about a hook at one place. */
 interface Thread {
@@ -98,13 +98,15 @@ export function createNotifier(options: NotifierOptions): Notifier {
       // The trouble has ended: the same message shows it, and only when there was some.
       if (!isOpen || outcome.status !== "succeeded") return;
       const before = thread.counts === undefined ? "" : ` Before that: ${counted(thread.counts)}.`;
-      const text = `✓ **${run.hookId}** ended without an error.${before}\n${seenIn(run)}`;
-      await options.edit(thread.deliveryId, { text }, { cause }).catch(() => undefined);
+      const text = [`${headOf(run, outcome)}.${before}`, quotedReason(run, outcome, maySay), seenIn(run)];
+      const message = { text: text.filter(Boolean).join("\n") };
+      await options.edit(thread.deliveryId, message, { cause }).catch(() => undefined);
       await keyValue.set(SCOPE, key, { ...thread, isOver: true });
       return;
     }
     const earlier = isOpen ? thread.counts : undefined;
-    const counts: Counts = { ...earlier, [outcome.status]: (earlier?.[outcome.status] ?? 0) + 1 };
+    const end = endOf(run, outcome);
+    const counts: Counts = { ...earlier, [end]: (earlier?.[end] ?? 0) + 1 };
     const since = isOpen && earlier ? thread.since : clock.now();
     const message = { text: textOf(run, outcome, { counts, since, maySay }) };
     if (isOpen) {
@@ -177,13 +179,10 @@ function textOf(
   outcome: RunOutcome,
   { counts, since, maySay }: { counts: Counts; since: number; maySay: boolean },
 ): string {
-  const { status } = outcome;
-  const reason = maySay ? (run.statusReason ?? reasonOf(outcome)) : undefined;
-  const mark = status === "succeeded" ? "✓" : "⚠";
   return [
-    `${mark} **${run.hookId}** ${wordOf(status)}${often(status, counts, `<t:${Math.floor(since / 1000)}:f>`)}`,
-    reason && `> ${reason.slice(0, 500)}`,
-    status === "succeeded" && seenIn(run),
+    `${headOf(run, outcome)}${often(endOf(run, outcome), counts, `<t:${Math.floor(since / 1000)}:f>`)}`,
+    quotedReason(run, outcome, maySay),
+    outcome.status === "succeeded" && seenIn(run),
     `run \`${run.id}\``,
   ]
     .filter(Boolean)
@@ -191,18 +190,36 @@ function textOf(
 }
 
 /** How often it ended so; where it ended otherwise, too, how often each. */
-function often(status: RunOutcome["status"], counts: Counts, since: string): string {
+function often(end: keyof Counts, counts: Counts, since: string): string {
   if (Object.keys(counts).length > 1) return ` (since ${since}: ${counted(counts)})`;
-  const count = counts[status] ?? 1;
+  const count = counts[end] ?? 1;
   return count > 1 ? ` (${times(count)} since ${since})` : "";
 }
 
 const counted = (counts: Counts) =>
   Object.entries(counts)
-    .map(([status, count]) => `${wordOf(status)} ${times(count)}`)
+    .map(([end, count]) => `${wordOf(end)} ${times(count)}`)
     .join(", ");
 
-const wordOf = (status: string) => (status === "succeeded" ? "ended without an error" : status.replace("_", " "));
+/** A run that succeeded has a reason when tool calls failed. */
+const endOf = (run: AutomationRun, { status }: RunOutcome) =>
+  status === "succeeded" && run.statusReason !== undefined ? "tool_call_failed" : status;
+
+const WORDS: Readonly<Record<string, string>> = {
+  succeeded: "ended without an error",
+  tool_call_failed: "ended with a failed tool call",
+};
+const wordOf = (end: string) => WORDS[end] ?? end.replace("_", " ");
+
+function headOf(run: AutomationRun, outcome: RunOutcome): string {
+  const end = endOf(run, outcome);
+  return `${end === "succeeded" ? "✓" : "⚠"} **${run.hookId}** ${wordOf(end)}`;
+}
+
+function quotedReason(run: AutomationRun, outcome: RunOutcome, maySay: boolean): string | undefined {
+  const reason = maySay ? (run.statusReason ?? reasonOf(outcome)) : undefined;
+  return reason && `> ${reason.slice(0, 500)}`;
+}
 
 /** A run ends before its messages are sent, and hooks or the platform may withhold them. */
 const seenIn = ({ hookId }: AutomationRun) => `\`/runs ${hookId}\` shows what was sent.`;

@@ -62,6 +62,23 @@ export interface ToolCallRecord {
   latencyMs: number;
 }
 
+/** The tool with which a model decides. */
+const DECIDE = "decide";
+
+/** Without the tool of the decision: what was decided is the outcome of the run. */
+export function toolCallsOf({ toolCalls = [] }: { readonly toolCalls?: readonly ToolCallRecord[] | undefined }) {
+  const calls = toolCalls.filter(({ tool }) => tool !== DECIDE);
+  return { calls, failed: calls.filter(({ error }) => error !== undefined) };
+}
+
+/** `1 of its 2 tool calls failed: send_message`; undefined when none failed. */
+export function failedCallsText(of: Parameters<typeof toolCallsOf>[0]): string | undefined {
+  const { calls, failed } = toolCallsOf(of);
+  if (failed.length === 0) return undefined;
+  const which = calls.length === 1 ? "its tool call" : `${failed.length} of its ${calls.length} tool calls`;
+  return `${which} failed: ${[...new Set(failed.map(({ tool }) => tool))].join(", ")}`;
+}
+
 /** As the model's provider reports it. */
 export interface ModelUsage {
   model: string;
@@ -104,7 +121,10 @@ export interface AutomationRun {
   conversation?: string;
   messageId?: string;
   status: AutomationRunStatus;
-  /** Why it was skipped, blocked, interrupted or refused: `cooldown, 42 min left`; the gate's or condition's name comes first. */
+  /**
+   * Why it was skipped, blocked, interrupted or refused: `cooldown, 42 min left`; the gate's or condition's name comes first. Of a run that
+   * succeeded: which of its tool calls failed.
+   */
   statusReason?: string;
   /** What started it, redacted. */
   payload: unknown;

@@ -86,7 +86,7 @@ hooks:
   expect(told).not.toContain('"sent\\":');
 });
 
-test("the lists of runs say that tool calls of a model were refused", async () => {
+test("a run all of whose tool calls failed is a failed run everywhere, and one with some of them says so everywhere", async () => {
   const server = new LLMock({ port: 0 });
   await server.start();
   onTestFinished(() => server.stop());
@@ -100,26 +100,51 @@ test("the lists of runs say that tool calls of a model were refused", async () =
     .on({ predicate: asks("tell both") }, { toolCalls: [call(general), call(other)] })
     .onMessage(/./, { content: "Told them." });
   const agent = (id: string, prompt: string) =>
-    `  - { id: ${id}, trigger: manual, run: { agent: { prompt: "${prompt}", tools: [send_message], send_to: ["${general}"] } } }\n`;
+    `  - { id: ${id}, trigger: manual, notify: { on: [failed, succeeded], to: ["web:web:dm-1"] }, run: { agent: { prompt: "${prompt}", tools: [send_message], send_to: ["${general}"] } } }\n`;
   const live = await liveApp({
     "hookgate.yaml": `
 models: { available: { small: { provider: openai-compatible, url: "${server.url}/v1", model: m } } }
 outgoing: { allow: ["127.0.0.1"] }
 hooks:
-${agent("refused", "tell other")}${agent("partly", "tell both")}`,
+${agent("refused", "tell other")}${agent("partly", "tell both")}
+  - id: listener
+    on: hook_run_completed
+    match: { when: 'payload.hookId != "listener"' }
+    context:
+      - db_query: { query: runs, args: { hook: "{{ event.hookId }}" } }
+      - db_query: { query: hooks, args: { hook: "{{ event.hookId }}" } }
+    run: { shell: { sh: 'cat >> ends.log; echo >> ends.log; echo "$ROWS" >> rows.log', env: { ROWS: "{{ steps[0].rows | json }} {{ steps[1].rows | json }}" } } }
+`,
   });
   const ask = async (line: string) =>
     ((await live.post("/api/command", { line })) as { text: string }).text.replaceAll("\\", "");
   const text = await ask("/fire-hook refused {} live=true");
-  expect(text).toMatch(/Fired live\W+refused\W+ ⊘ tool call failed/);
+  expect(text).toMatch(/Fired live\W+refused\W+ ✗ failed/);
   expect(text).toContain("Its tool call **failed**: `send_message`. The model got the error and continued.");
   await ask("/fire-hook partly {} live=true");
-  for (const list of ["/runs configured", "/runs succeeded"]) {
-    const runs = await ask(list);
-    expect(runs).toMatch(/⊘ tool call failed · `refused`/);
-    expect(runs).toMatch(/✓ succeeded, 1 of 2 tool calls failed · `partly`/);
-  }
-  expect(await ask("/runs refused")).not.toContain("✓");
+  const all = await ask("/runs configured");
+  expect(all).toMatch(/✗ failed\W+refused/);
+  expect(all).toMatch(/✓ succeeded, 1 of 2 tool calls failed · `partly`/);
+  expect(await ask("/runs succeeded")).not.toContain("`refused`");
+  expect(await ask("/hooks why refused")).toContain("✗ failed");
+  const some = "1 of its 2 tool calls failed: send_message";
+  const last = async (hook: string) => ((await live.get(`/api/v1/runs?filter=${hook}`)) as { runs: unknown[] }).runs[0];
+  expect(await last("refused")).toMatchObject({
+    status: "failed",
+    statusReason: expect.stringMatching(/^its tool call failed: send_message: /),
+  });
+  expect(await last("partly")).toMatchObject({ status: "succeeded", statusReason: some });
+  await live.ended("listener", 2);
+  const ends = live.file("ends.log");
+  expect(ends).toMatch(/"outcome":"failed","reason":"its tool call failed: send_message: /);
+  expect(ends).toContain(`"outcome":"succeeded","reason":"${some}"`);
+  expect(live.file("rows.log")).toMatch(/"status":"failed","reason":"its tool call failed/);
+  const notices = await until(async () => {
+    const texts = await live.room("dm-1");
+    return texts.length === 2 && texts;
+  }, "both notices");
+  expect(notices[0]).toMatch(/^⚠ refused failed\n/);
+  expect(notices[1]).toMatch(new RegExp(`^⚠ partly ended with a failed tool call\\s+${some}`));
 });
 
 test("a hook that a person fired is no last time of its point for the others, nor the last payload", async () => {

@@ -66,7 +66,7 @@ const notify = z.strictObject({
     .min(1)
     .default(["failed", "timed_out", "blocked", "interrupted"])
     .describe(
-      "Which outcomes of its runs. succeeded: it ended without an error; its messages are sent after that, and `/runs ID` shows what became of them. skipped: it was skipped after its steps ran, or a gate refused a run in the background that no person fired; what else a gate refused is listed by /runs only.",
+      "Which outcomes of its runs. failed: also when a model decided nothing and all its tool calls failed. succeeded: it ended without an error, or some tool calls failed, which the notice names; its messages are sent after that, and `/runs ID` shows what became of them. skipped: it was skipped after its steps ran, or a gate refused a run in the background that no person fired; what else a gate refused is listed by /runs only.",
     ),
   to: z.array(chatAddress).default([]).describe("Addresses; those of `automations.alerts` when there are none."),
 });

@@ -1,5 +1,5 @@
 /** Writing a run down: as it begins, and as it ends. */
-import type { AttemptRecord, AutomationRun, StepRecord } from "../../domain/automation.js";
+import { type AttemptRecord, type AutomationRun, failedCallsText, type StepRecord } from "../../domain/automation.js";
 import { backoffMs, MAX_PAUSE_MS } from "../../lib/backoff.js";
 import { formatDuration } from "../../lib/duration.js";
 import { errorMessage } from "../../lib/errors.js";
@@ -39,7 +39,7 @@ export async function recordEnd(
   const now = deps.clock.now();
   const { row, history } = run;
   const final = withRetry(start, row, outcome, now);
-  const reason = reasonOf(final);
+  const reason = reasonOf(final) ?? failedCallsText(facts.handler ?? {});
   row.status = final.status;
   if (reason === undefined) delete row.statusReason;
   else row.statusReason = shownReason(final, reason, history);

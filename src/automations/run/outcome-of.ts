@@ -1,7 +1,8 @@
 /** What a handler's result means: for the point that waits for it, and for the history. */
+import { failedCallsText, toolCallsOf } from "../../domain/automation.js";
 import { errorMessage } from "../../lib/errors.js";
 import { isWaitedFor } from "../definition/check-effects.js";
-import type { Decision, HandlerResult } from "../handler.js";
+import type { Decision, HandlerFacts, HandlerResult } from "../handler.js";
 import { pointResult } from "./decide.js";
 import type { RunStart } from "./deps.js";
 import type { RunOutcome } from "./outcome.js";
@@ -20,9 +21,16 @@ export function outcomeOf(result: HandlerResult, start: RunStart): RunOutcome {
     };
   }
   if (result.kind === "skipped") return { status: "skipped", by: result.by, reason: result.reason };
-  const error = result.undecided && undecidedError(result.undecided, start);
+  const error = result.undecided && (undecidedError(result.undecided, start) ?? withoutEffect(result));
   if (error !== undefined) return { status: "failed", error, isRetryable: false };
   return outcomeOfDecision(result.decision, start);
+}
+
+/** A model that decided nothing acts by its tools only: with all calls failed, it did nothing. */
+function withoutEffect(facts: HandlerFacts): string | undefined {
+  const { calls, failed } = toolCallsOf(facts);
+  const last = failed.length === calls.length ? failed.at(-1) : undefined;
+  return last && `${failedCallsText(facts)}: ${last.error}`;
 }
 
 /** A decision without effect is a failure: the run must not look as if what it decided had happened. */

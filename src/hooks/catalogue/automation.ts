@@ -70,7 +70,10 @@ export const hookRunCompleted = ownPoint({
     hookId: z.string(),
     runId: z.string(),
     outcome: z.enum(["succeeded", "blocked", "skipped", "failed", "timed_out", "interrupted"]),
-    reason: z.string().optional(),
+    reason: z
+      .string()
+      .optional()
+      .describe("Why it did not succeed; of one that succeeded, which of its tool calls failed."),
     durationMs: z
       .number()
       .optional()
