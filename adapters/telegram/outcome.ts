@@ -12,6 +12,7 @@ import {
 
 /** Formatting, length or a link to press that Telegram does not take: as plain text it will. */
 const FORMAT = /can't parse|entit(y|ies)|ENTITY_|is too long|MESSAGE_TOO_LONG|BUTTON_|keyboard button|REPLY_MARKUP_/i;
+const NOWHERE = /message to edit not found/i;
 const GONE =
   /message to (edit|delete) not found|message can't be edited|MESSAGE_ID_INVALID|there is no (text|caption) in the message to edit|message identifier is not specified/i;
 /** The message stays, and Telegram lets nobody change it: its topic is closed, another account wrote it, it is too old. */
@@ -98,6 +99,7 @@ function refused(
   if (status === 404) return { kind: "retry", error, scope: "chat" };
   if (status === 400 && attempt.kind === "edit" && NOT_MODIFIED.test(description))
     return { kind: "sent", messageId: attempt.messageId ?? "" };
+  if (attempt.kind === "edit" && NOWHERE.test(description)) return { kind: "gone", error, isNowhere: true };
   if (attempt.kind === "edit" && NOT_EDITABLE.test(description)) return { kind: "gone", error };
   if (status === 400 && attempt.kind !== "create" && GONE.test(description)) return { kind: "gone", error };
   if (status === 400 && attempt.kind !== "delete" && FORMAT.test(description)) return { kind: "format", error };

@@ -272,7 +272,11 @@ async function editWords(
   }
   if (!noFile && !isLong) await call("editMessageCaption", { ...common, ...captionOf(body) }, signal);
   else if ((await isTakenAway(context, message, isLong ? { text: DELETED } : { ...kept, text }, signal)) || isLong)
-    return { kind: "gone", error: isLong ? "its words do not fit in a caption" : "its file was removed" };
+    return {
+      kind: "gone",
+      error: isLong ? "its words do not fit in a caption" : "its file was removed",
+      isNowhere: true,
+    };
   return sent;
 }
 

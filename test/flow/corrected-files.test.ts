@@ -119,6 +119,19 @@ describe.each(["web", "discord", "telegram"] as const)("a corrected file from di
     },
   );
 
+  it.runIf(desk === "telegram").each(["editMessageText", "deleteMessage"])(
+    "goes when it is taken out of the message, also when the answer to %s is lost",
+    async (method) => {
+      const { stack, filesOf, shown, say, edit } = await start();
+      const message = say("the wrong picture", fileOf(stack.discord, 100));
+      await shown("the wrong picture", 1);
+      stack.telegram.fail({ method, action: { kind: "drop-after" } });
+      edit(message, "no picture", []);
+      await shown("no picture", 0);
+      expect((await filesOf()).filter(([text]) => /picture/.test(text))).toHaveLength(1);
+    },
+  );
+
   it.runIf(desk === "telegram")("is said not to count where it cannot go", async () => {
     const { stack, shown, say, edit } = await start();
     const message = say("the wrong picture", fileOf(stack.discord, 100));

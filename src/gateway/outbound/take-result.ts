@@ -65,7 +65,7 @@ export async function takeResult(
       return followMove(notPosted(delivery), { ...delivery.address, chatId: result.toChatId }, adapter, out);
     }
     case "gone":
-      if (keepsItsWay(part, out)) return holdInDoubt(delivery, result.error, out);
+      if (!result.isNowhere && keepsItsWay(part, out)) return holdInDoubt(delivery, result.error, out);
       if (part.operation === "edit") return postAnew(delivery, part, adapter, out);
       return finish(tried(delivery), "dead", withPartCount(delivery, result.error), out);
     case "interaction-closed":
