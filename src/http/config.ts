@@ -46,7 +46,9 @@ export const httpConfig = z.strictObject({
     .min(1)
     .max(100_000)
     .default(120)
-    .describe("Messages, edits, reactions and presses of one person in a minute. Owners are not limited."),
+    .describe(
+      "Messages, edits, reactions, presses and changes of the name of one person in a minute. Owners are not limited.",
+    ),
   uploads_per_minute: z
     .number()
     .int()

@@ -17,7 +17,7 @@ import type { Person } from "./people.js";
 export type Counted = "messages" | "uploads" | "commands";
 
 export interface Limits {
-  /** Throws RATE_LIMITED. */
+  /** Throws RATE_LIMITED. For a request with a body: before that is read. */
   count(what: Counted, person: Person): void;
   /**
    * One more long answer to a person, until it is sent or its connection ends. Resolves in its turn: one of a person is made in each round of
@@ -29,6 +29,8 @@ export interface Limits {
    * make no room for others.
    */
   sending(person: Person, awaited: number): boolean;
+  /** Resolves in the person's turn, which their long answers have too, so that others wait for one body and not for all. */
+  reading(person: Person): Promise<void>;
   /** Throws RATE_LIMITED while the address has sent too many malformed requests. Not for loopback: there a bad script would lock the owner out. */
   checkMalformed(request: FastifyRequest): void;
   /** Counts one more; RATE_LIMITED when the address has sent too many. */
@@ -57,7 +59,8 @@ export function createLimits({ config, commandsPerMinute, gateway, perMinute, lo
     uploads: config.uploads_per_minute,
     commands: commandsPerMinute,
   };
-  const readsOf = new Map<string, { open: number; inTurn: ReturnType<typeof inTurn> }>();
+  const readsOf = new Map<string, number>();
+  const turnOf = turns();
   const malformedOf = ({ ip }: FastifyRequest) => `malformed:${ip}`;
   const tooMalformed = (request: FastifyRequest) =>
     perMinute.exceeded(malformedOf(request), "malformed requests from this address");
@@ -77,22 +80,21 @@ export function createLimits({ config, commandsPerMinute, gateway, perMinute, lo
       return tooMalformed(request);
     },
     async answering({ id }, response) {
-      const reads = readsOf.get(id) ?? { open: 0, inTurn: inTurn() };
-      if (reads.open >= MAX_READS && gateway.identify("web", id) !== "owner")
+      const openOnes = () => readsOf.get(id) ?? 0;
+      if (openOnes() >= MAX_READS && gateway.identify("web", id) !== "owner")
         throw new HookgateError({
           code: "TOO_MANY_READS",
           message: `${MAX_READS} of your requests wait for their answers, which is the most`,
           hint: "Read these answers, or close their connections, before you ask for more.",
           retryable: true,
         });
-      readsOf.set(id, reads);
-      reads.open++;
+      readsOf.set(id, openOnes() + 1);
       const closed = new Promise((resolve) => response.once("close", resolve));
-      const turn = reads.inTurn(() => setImmediate());
+      const turn = turnOf(id);
       // One whose connection ends early keeps its place until its turn: else a person could have any number of them wait.
       void Promise.all([turn, closed]).then(() => {
-        reads.open--;
-        if (reads.open === 0) readsOf.delete(id);
+        if (openOnes() === 1) readsOf.delete(id);
+        else readsOf.set(id, openOnes() - 1);
       });
       await turn;
     },
@@ -111,11 +113,25 @@ export function createLimits({ config, commandsPerMinute, gateway, perMinute, lo
         retryable: true,
       });
     },
+    reading: ({ id }) => turnOf(id),
     count(what, { id }) {
       const key = `${what}:${id}`;
       const role = gateway.identify("web", id);
       if (role === "owner" || (what === "commands" && role !== undefined) || perMinute.add(key) <= max[what]) return;
       throw perMinute.exceeded(key, what);
     },
+  };
+}
+
+/** One turn of a person in each round of the event loop. */
+function turns(): (id: string) => Promise<void> {
+  const peoples = new Map<string, { waiting: number; inTurn: ReturnType<typeof inTurn> }>();
+  return async (id) => {
+    const own = peoples.get(id) ?? { waiting: 0, inTurn: inTurn() };
+    peoples.set(id, own);
+    own.waiting++;
+    await own.inTurn(() => setImmediate());
+    own.waiting--;
+    if (own.waiting === 0) peoples.delete(id);
   };
 }

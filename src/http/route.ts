@@ -12,6 +12,7 @@ import { HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { valueProblem } from "../lib/value-problem.js";
 import type { Auth } from "./auth.js";
+import { hasBody } from "./body-deadline.js";
 import type { HttpConfig } from "./config.js";
 import type { IdempotencyKeys } from "./idempotency.js";
 import type { Counted, Limits } from "./limits.js";
@@ -105,7 +106,8 @@ export function personRoute<P = unknown, Q = unknown, B = unknown>(
     access: "person",
     async run(deps, request, reply) {
       const person = await deps.auth.need(request);
-      if (rest.counts !== undefined) deps.limits.count(rest.counts, person);
+      // One with a body was counted before that was read.
+      if (rest.counts !== undefined && !hasBody(request.raw)) deps.limits.count(rest.counts, person);
       if (rest.isLong) await deps.limits.answering(person, reply.raw);
       const input = read({ params, query, body }, request);
       return handle(deps, { ...input, person, request, reply });

@@ -7,7 +7,6 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { AuditStore, KeyValueStore } from "../domain/store.js";
 import type { Clock, Timer } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
-import { jsonExcess } from "../lib/json-depth.js";
 import type { Logger } from "../lib/logger.js";
 import { createPerMinute, type PerMinute } from "../lib/per-minute.js";
 import { PROOF_HEADER } from "../lib/signed-call.js";
@@ -21,9 +20,10 @@ import { createFailedTokens } from "./failed-tokens.js";
 import { cannotListen } from "./free-port.js";
 import { createGuard, type Guard, metricsNeedToken } from "./guard.js";
 import { createIdempotencyKeys } from "./idempotency.js";
+import { takeJson } from "./json-body.js";
 import { createLimits } from "./limits.js";
 import { type OtherLoopback, takeOtherLoopback } from "./localhost.js";
-import { createPeople, type PersonWithToken } from "./people.js";
+import { createPeople, type Person, type PersonWithToken } from "./people.js";
 import type { HttpDeps, Route } from "./route.js";
 import { routes } from "./routes/index.js";
 import { createSessions, type Sessions } from "./session.js";
@@ -82,6 +82,9 @@ export interface HttpServer {
 const JSON_LIMIT_BYTES = 4 * 1024 * 1024;
 /** The limit of a request that needs no login. */
 const ANYONE_LIMIT_BYTES = 4 * 1024;
+/** Of a message: what it has beside its text, or the five values of a form, of 10,000 characters each; and one character of a text (`\u0041`). */
+const AROUND_TEXT_BYTES = 310_000;
+const CHARACTER_BYTES = 6;
 const BODY_WITHIN_MS = 30_000;
 /** Where a proxy of ours can be: this machine and private networks. */
 const PROXIES = ["loopback", "linklocal", "uniquelocal"];
@@ -198,10 +201,11 @@ class FastifyServer implements HttpServer {
     const routeOf = ({ method, routeOptions }: FastifyRequest) => byAddress.get(`${method} ${routeOptions.url}`);
     answerErrors(app, deps, shown, routeOf);
     this.#addHooks(routeOf);
-    takeJson(app);
+    const senders = new WeakMap<FastifyRequest, Person>();
+    takeJson(app, senders, deps.limits);
     await app.register(fastifyHelmet, HELMET);
     await app.register(fastifyCookie);
-    this.#loginBeforeBody(routeOf);
+    this.#admitBodies(routeOf, senders);
     await app.register(fastifyRateLimit, { global: false, errorResponseBuilder: tooOften });
     for (const route of routes) if (!route.takesBytes) addRoute(app, route, deps);
     await app.register(async (scope) => {
@@ -247,15 +251,18 @@ class FastifyServer implements HttpServer {
     limitBodies(app, { clock, logger }, bodyWithinMs, (request) => this.#connections.keep(request));
   }
 
-  /** A body without a login is not read, whatever its length. */
-  #loginBeforeBody(routeOf: RouteOf): void {
+  /** A body without a login, or of a person who is over a limit, is not read, whatever its length. */
+  #admitBodies(routeOf: RouteOf, senders: WeakMap<FastifyRequest, Person>): void {
     const { auth, limits } = this.#deps;
     this.#app.addHook("onRequest", async (request) => {
-      if (!hasBody(request.raw) || routeOf(request)?.access !== "person") return;
       const { raw } = request;
+      const route = routeOf(request);
+      if (!hasBody(raw) || route?.access !== "person") return;
       const person = await auth.needHead(request);
       const isShared = !raw.complete && limits.sending(person, this.#connections.awaited(person.id));
+      if (route.counts !== undefined) limits.count(route.counts, person);
       this.#connections.keep(raw, isShared ? person.id : undefined);
+      senders.set(request, person);
     });
   }
 
@@ -342,25 +349,21 @@ function noSchemas(): never {
   throw new Error("routes have no JSON schemas: they parse with zod");
 }
 
-/** Many clients name the type of a body that they do not send. */
-function takeJson(app: FastifyInstance): void {
-  const parse = app.getDefaultJsonParser("error", "error");
-  app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
-    if (body === "") return done(null, undefined);
-    const excess = jsonExcess(String(body));
-    if (excess !== undefined) done(new HookgateError({ code: "BODY_INVALID", message: `the body ${excess}` }));
-    else parse(request, String(body), done);
-  });
-}
-
 function addRoute(app: FastifyInstance, route: Route, deps: HttpDeps): void {
   app.route({
     method: route.method,
     url: route.path,
-    bodyLimit: route.access === "anyone" ? ANYONE_LIMIT_BYTES : undefined,
+    bodyLimit: bodyLimitOf(route, deps),
     config: route.perMinute === undefined ? undefined : { rateLimit: { max: route.perMinute, timeWindow: "1 minute" } },
     handler: (request, reply) => route.run(deps, request, reply),
   });
+}
+
+/** No more than the longest request needs. */
+function bodyLimitOf({ access, counts }: Route, { web }: HttpDeps): number | undefined {
+  if (access === "anyone") return ANYONE_LIMIT_BYTES;
+  if (counts !== "messages" || web === undefined) return undefined;
+  return Math.min(AROUND_TEXT_BYTES + CHARACTER_BYTES * web.maxText, JSON_LIMIT_BYTES);
 }
 
 function tooOften(_request: unknown, { after }: { after: string }): Error {

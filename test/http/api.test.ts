@@ -342,7 +342,8 @@ describe("the chat over HTTP", () => {
 
   it("refuses what is too large, malformed or of an unknown shape, and says what was expected", async () => {
     const wrong: [unknown, number, string][] = [
-      [{ text: "x".repeat(1_000_000), nonce: nonce() }, 413, "TEXT_TOO_LONG"],
+      [{ text: "x".repeat(1_000_000), nonce: nonce() }, 413, "TOO_LARGE"],
+      [{ text: "x".repeat(400_000), nonce: nonce() }, 413, "TEXT_TOO_LONG"],
       [{ text: 5, nonce: nonce() }, 400, "BODY_INVALID"],
       [{ text: "x" }, 400, "BODY_INVALID"],
       [{ text: "x", nonce: nonce(), surprise: 1 }, 400, "BODY_INVALID"],

@@ -188,6 +188,16 @@ describe("a gateway that other machines reach", () => {
 /** More as they are shown than one answer has. */
 const LONG_MESSAGES = 9;
 
+async function withCarol(): Promise<RunningApp> {
+  const people = [
+    { id: "2", name: "Bob", token_env: "BOB_TOKEN" },
+    { id: "3", name: "Carol", token_env: "CAROL_TOKEN" },
+  ];
+  const one = await runApp({ web: { people } }, { CAROL_TOKEN: CAROL });
+  onTestFinished(() => one.close());
+  return one;
+}
+
 async function longHistory(): Promise<RunningApp> {
   const one = await runApp({ http: { messages_per_minute: 100 }, gateway: { unanswered_note: false } });
   onTestFinished(() => one.close());
@@ -196,14 +206,23 @@ async function longHistory(): Promise<RunningApp> {
   return one;
 }
 
-/** GET requests at the same time, each on an open connection of its own; in the order in which their answers come. */
-async function answersTo<R extends { token: string; path: string }>(url: string, requests: readonly R[]) {
+interface Asked {
+  token: string;
+  path: string;
+  /** JSON to post. */
+  body?: string;
+}
+
+/** Requests at the same time, each on an open connection of its own; in the order in which their answers come. */
+async function answersTo<R extends Asked>(url: string, requests: readonly R[]) {
   const { hostname, port, host } = new URL(url);
-  const headOf = ({ token, path }: { token: string; path: string }) =>
-    `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${token}\r\n\r\n`;
+  const headOf = ({ token, path, body }: Asked) =>
+    `${body === undefined ? "GET" : "POST"} ${path} HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${token}\r\n${
+      body === undefined ? "" : `content-type: application/json\r\ncontent-length: ${body.length}\r\n`
+    }\r\n${body ?? ""}`;
   const open = async (one: R) => {
     const socket = connect({ host: hostname, port: Number(port) });
-    socket.write(headOf({ ...one, path: "/healthz" }));
+    socket.write(headOf({ token: one.token, path: "/healthz" }));
     await once(socket, "data");
     return { socket, one };
   };
@@ -319,18 +338,7 @@ describe("one person", () => {
   });
 
   it("has long answers made one after another: no one waits for all of them, and those that would wait too long are refused", async () => {
-    const one = await runApp(
-      {
-        web: {
-          people: [
-            { id: "2", name: "Bob", token_env: "BOB_TOKEN" },
-            { id: "3", name: "Carol", token_env: "CAROL_TOKEN" },
-          ],
-        },
-      },
-      { CAROL_TOKEN: CAROL },
-    );
-    onTestFinished(() => one.close());
+    const one = await withCarol();
     const ofBob = { token: BOB, path: "/api/rooms/general/messages" };
     const twenty = await answersTo(one.url, [...Array(20).fill(ofBob), { token: CAROL, path: "/api/rooms" }]);
     expect(twenty.map(({ status }) => status)).toEqual(Array(21).fill(200));
@@ -368,6 +376,29 @@ describe("one person", () => {
     const again = begin(BOB, "/api/command");
     again.finish();
     await until(() => again.text().includes("HTTP/1.1 200"), "an answer to one more");
+  });
+
+  it("over a limit is refused before a body is read; an owner is not", async () => {
+    const one = await runApp({ http: { messages_per_minute: 1 }, gateway: { commands_per_minute: 1 } });
+    onTestFinished(() => one.close());
+    await one.call(BOB, "POST", "/api/command", { line: "/whoami" });
+    expect((await one.call(BOB, "PATCH", "/api/me", { name: "Robert" })).status).toBe(200);
+    for (const [method, path] of [
+      ["POST", "/api/rooms/general/messages"],
+      ["PATCH", "/api/me"],
+      ["POST", "/api/command"],
+      ["POST", "/api/v1/tasks"],
+    ] as const)
+      expect([path, await answerToHead(one.url, path, 100_000, `Bearer ${BOB}`, method)]).toEqual([path, 429]);
+    for (const name of ["Grace", "Ada"]) expect((await one.call(OWNER, "PATCH", "/api/me", { name })).status).toBe(200);
+  });
+
+  it("has bodies parsed one after another: no one waits for all of them", async () => {
+    const one = await withCarol();
+    const ofBob = { token: BOB, path: "/api/command", body: '{"none":1}' };
+    const answers = await answersTo(one.url, [...Array(20).fill(ofBob), { token: CAROL, path: "/api/rooms" }]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(20).fill(400)]);
+    expect(answers.findIndex(({ token }) => token === CAROL)).toBeLessThan(10);
   });
 
   it("may have a bounded number of live pages", async () => {
@@ -428,7 +459,7 @@ describe("a body", () => {
 
   it("with more values than any request needs is refused before it is read as JSON", async () => {
     const many = `{"line":"/whoami","options":{${Array.from({ length: 75_000 }, (_, i) => `"k${i}":1`).join(",")}}}`;
-    for (const path of ["/api/command", "/api/v1/tasks", "/api/rooms/general/messages"]) {
+    for (const path of ["/api/command", "/api/v1/tasks"]) {
       const answer = await post(path, many, OWNER);
       expect([path, answer.status, answer.text]).toEqual([
         path,
@@ -477,6 +508,7 @@ describe("a body", () => {
       ["/api/command", 3_900_000, "Bearer nope", 401],
       ["/api/command", 3_900_000, signed, 401],
       ["/api/v1/tasks", 3_900_000, "Bearer nope", 401],
+      ["/api/rooms/general/messages", 600_000, `Bearer ${OWNER}`, 413],
     ] as const)
       expect([path, authorization, await answerToHead(one.url, path, length, authorization)]).toEqual([
         path,
@@ -774,10 +806,16 @@ function halfBody(url: string, token: string, path: string): { socket: Socket; t
 }
 
 /** The status that a request gets whose body never comes. */
-function answerToHead(url: string, path: string, length: number, authorization: string | undefined): Promise<number> {
+function answerToHead(
+  url: string,
+  path: string,
+  length: number,
+  authorization: string | undefined,
+  method = "POST",
+): Promise<number> {
   return new Promise((resolve, reject) => {
     const headers = definedOf({ "content-type": "application/json", "content-length": String(length), authorization });
-    const sent = request(`${url}${path}`, { method: "POST", headers }, ({ statusCode = 0 }) => {
+    const sent = request(`${url}${path}`, { method, headers }, ({ statusCode = 0 }) => {
       resolve(statusCode);
       sent.destroy();
     });

@@ -48,6 +48,7 @@ export const sessionRoutes = [
   personRoute({
     method: "PATCH",
     path: "/api/me",
+    counts: "messages",
     summary: "`{ name }`: changes the name that others see; the numeric id stays.",
     body: z.strictObject({ name }),
     async handle({ people }, { person, body }) {
