@@ -3,6 +3,7 @@
  * No value decides where an address of the hook's own leads.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { chatOptions } from "../../src/automations/handlers/chat/options.js";
 import { until } from "../support/until.js";
 import { type Product, ROOM, startProduct } from "./product.js";
 
@@ -107,4 +108,27 @@ it("an address that is one value leads where the value says, to a web page or no
     status: "failed",
     reason: expect.stringContaining("card.url: expected an address that starts with https: or http:"),
   });
+});
+
+const THERE = "https://ci.example.org";
+
+it.each([
+  `{% assign u = '${THERE}/b/' | append: event.v %}[Open]({{ u }})`,
+  `{% capture u %}${THERE}{{ event.v }}{% endcapture %}[Open](<{{ u }}>)`,
+  `{% assign a = '${THERE}' | append: event.v %}{% assign u = a %}[Open]({{ u }})`,
+  `[Open]({{ '${THERE}/b/' | append: event.v }})`,
+  `[Open]({{ "" }}${THERE}{{ event.v }})`,
+])("an address in Markdown that is put together is refused at load: %s", (text) => {
+  const refused = expect.stringMatching(/^the link to \S.*: a value from the event would decide which server/);
+  for (const options of [{ text }, { card: { title: "Build", text } }])
+    expect(chatOptions.safeParse(options).error?.issues.map(({ message }) => message)).toEqual([refused]);
+});
+
+it.each([
+  "[Open]({{ event.link }})",
+  `{% assign v = event.v | upcase %}[Open](${THERE}/b/{{ v }})`,
+  `{% assign u = event.link %}[Open]({{ u }}) {{ u }}`,
+  `{% assign docs = '${THERE}/docs' %}{{ docs }} [Open]({{ event.link }})`,
+])("an address in Markdown that is one value, or has one behind its server, is accepted: %s", (text) => {
+  expect(chatOptions.safeParse({ text }).error?.issues).toBeUndefined();
 });

@@ -1088,6 +1088,10 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { text: "[Open](https://ci.example.org{{ event.message.text }})" },
     /text: .*the link to https:\/\/ci\.example\.org\{\{ .* \}\}: .*would decide which server the address leads to/,
   ),
+  "a link in a text whose address is put together": chat(
+    { text: "{% assign u = 'https://ci.example.org/b/' | append: event.message.text %}[Open]({{ u }})" },
+    /text: .*the link to \{\{ u \}\}: .*would decide which server the address leads to/,
+  ),
   "a login in the address of a request": hook(
     { ...received, run: { http: { url: "https://user:pw@example.com/" } } },
     /http\.url: .*a login in the address is not sent: remove it, and write `auth: /,

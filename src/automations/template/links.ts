@@ -6,7 +6,20 @@ import { childrenOf } from "./paths.js";
 /** `https://…` of `[words](https://…)`, with the tags in it. */
 const ADDRESS = /(?<=\]\(\s*<?)https?:(?:\{\{.*?\}\}|\{%.*?%\}|[^\s)>])*/gis;
 
-export const linkAddresses = (source: string): string[] => source.match(ADDRESS) ?? [];
+/** The same, and those that start with a tag. */
+const WRITTEN = /(?<=\]\(\s*<?)(?=https?:|\{[{%])(?:\{\{.*?\}\}|\{%.*?%\}|[^\s)>])*/gis;
+
+/** What `assign` and `capture` give a name to. */
+const NAMED = /\b(?:assign|capture)\s+["']?([\w-]+)(?:["']?\s*=.*?%\}|.*?endcapture)/gs;
+
+/** The addresses of links, each with all of which it is put together. */
+export function linkAddresses(source: string): { address: string; whole: string }[] {
+  const named = [...source.matchAll(NAMED)];
+  return (source.match(WRITTEN) ?? []).map((address) => {
+    const isNamed = named.some(([, name = ""]) => address.match(/[\w-]+/g)?.includes(name));
+    return { address, whole: isNamed ? [address, ...named.map(([text]) => text)].join(" ") : address };
+  });
+}
 
 /** Changes what is parsed: what stands in the address of a link prints as a part of an address. */
 export function encodeInLinks(parsed: readonly Template[], source: string): void {

@@ -81,8 +81,8 @@ export const chatOptions = chatForm
       [frame?.text, "card", "text"],
       ...(frame?.fields ?? []).map(({ value }, index) => [value, "card", "fields", index, "value"] as const),
     ] as const)
-      for (const address of linkAddresses(text ?? "")) {
-        const server = serverProblem(address);
+      for (const { address, whole } of linkAddresses(text ?? "")) {
+        const server = serverProblem(whole);
         if (server !== undefined) refuse(`the link to ${address}: ${server}`, ...path);
       }
     const { url } = frame ?? {};
