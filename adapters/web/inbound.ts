@@ -293,7 +293,7 @@ function needLength(deps: InboundDeps, text: string): void {
   throw new HookgateError({
     code: "TEXT_TOO_LONG",
     message: `a message holds ${deps.maxText} characters, this one has ${text.length}`,
-    hint: "Send it in deps, or as a file.",
+    hint: "Send it in parts, or as a file.",
   });
 }
 

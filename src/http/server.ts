@@ -350,20 +350,31 @@ function noSchemas(): never {
 }
 
 function addRoute(app: FastifyInstance, route: Route, deps: HttpDeps): void {
+  const { counts, access } = route;
+  const maxText = counts === "messages" && access !== "anyone" ? deps.web?.maxText : undefined;
   app.route({
     method: route.method,
     url: route.path,
-    bodyLimit: bodyLimitOf(route, deps),
+    bodyLimit: access === "anyone" ? ANYONE_LIMIT_BYTES : bodyLimitOf(maxText),
+    errorHandler: maxText === undefined ? undefined : (error) => throwReadable(error, maxText),
     config: route.perMinute === undefined ? undefined : { rateLimit: { max: route.perMinute, timeWindow: "1 minute" } },
     handler: (request, reply) => route.run(deps, request, reply),
   });
 }
 
-/** No more than the longest request needs. */
-function bodyLimitOf({ access, counts }: Route, { web }: HttpDeps): number | undefined {
-  if (access === "anyone") return ANYONE_LIMIT_BYTES;
-  if (counts !== "messages" || web === undefined) return undefined;
-  return Math.min(AROUND_TEXT_BYTES + CHARACTER_BYTES * web.maxText, JSON_LIMIT_BYTES);
+/** No more than the longest message needs, where it is one. */
+function bodyLimitOf(maxText: number | undefined): number | undefined {
+  return maxText && Math.min(AROUND_TEXT_BYTES + CHARACTER_BYTES * maxText, JSON_LIMIT_BYTES);
+}
+
+/** For the handler of all errors. */
+function throwReadable(error: unknown, maxText: number): never {
+  if (!(error instanceof Error && "statusCode" in error && error.statusCode === 413)) throw error;
+  throw new HookgateError({
+    code: "TOO_LARGE",
+    message: `this request is longer than any message: a message holds ${maxText} characters`,
+    hint: "Send it in parts, or as a file.",
+  });
 }
 
 function tooOften(_request: unknown, { after }: { after: string }): Error {

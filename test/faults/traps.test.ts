@@ -131,9 +131,7 @@ describe("one message too many, too large or too similar", () => {
     });
     expect(refused.status).toBeGreaterThanOrEqual(400);
     expect(refused.status).toBeLessThan(500);
-    expect(((await refused.json()) as { error: { message: string } }).error.message).toMatch(
-      /32000 characters.*1048576/,
-    );
+    expect(((await refused.json()) as { error: { message: string } }).error.message).toContain("32000 characters");
     const { discord, telegram } = stack.platforms;
     await discord.say(discord.places[0], "guest", huge);
     await telegram.say(telegram.places[0], "guest", huge);

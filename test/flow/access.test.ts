@@ -111,9 +111,9 @@ describe("without a word in the configuration", () => {
     await platforms.discord.say(place, "owner", `${mention} an owner whom nobody answers`);
     await until(async () => (await told()).length > 0, "the note");
     await platforms.discord.say(place, "owner", `${mention} and once more`);
-    await platforms.discord.say(place, "owner", `${mention} echo at the end`);
+    await platforms.discord.say(place, "owner", `${mention} echo and this is all`);
     await until(
-      async () => (await platforms.discord.seen(place)).some(({ text }) => text.includes("at the end")),
+      async () => (await platforms.discord.seen(place)).some(({ text }) => text.includes("and this is all")),
       "an answer",
     );
     expect(await told()).toHaveLength(1);
