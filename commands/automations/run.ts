@@ -38,7 +38,7 @@ export async function showAutomationRun(
     text: [
       runLine(run, now, effect?.instead),
       effect?.text,
-      // Of a run that succeeded, its effect says it.
+      // The effect of a run that succeeded says it.
       run.status !== "succeeded" && run.statusReason && plain(run.statusReason),
       [
         `run ${code(run.id)}`,

@@ -19,7 +19,7 @@ export const attachment = z.object({
 });
 export type Attachment = z.infer<typeof attachment>;
 
-/** Of two files of one platform. Names say nothing: all pasted pictures of Discord have the same. */
+/** For two files of one platform. Names say nothing: all pasted pictures of Discord have the same. */
 export const isSameFile = (one: Attachment, other: Attachment): boolean =>
   (one.id ?? one.ref) === (other.id ?? other.ref);
 

@@ -82,7 +82,7 @@ export interface HttpServer {
 const JSON_LIMIT_BYTES = 4 * 1024 * 1024;
 /** The limit of a request that needs no login. */
 const ANYONE_LIMIT_BYTES = 4 * 1024;
-/** Of a message: what it has beside its text, or the five values of a form, of 10,000 characters each; and one character of a text (`\u0041`). */
+/** What a message has beside its text, or the five values of a form, of 10,000 characters each; and one character of a text (`\u0041`). */
 const AROUND_TEXT_BYTES = 310_000;
 const CHARACTER_BYTES = 6;
 const BODY_WITHIN_MS = 30_000;
@@ -251,7 +251,7 @@ class FastifyServer implements HttpServer {
     limitBodies(app, { clock, logger }, bodyWithinMs, (request) => this.#connections.keep(request));
   }
 
-  /** A body without a login, or of a person who is over a limit, is not read, whatever its length. */
+  /** A body without a login, or of a person who is over a limit, is not read, however long it is. */
   #admitBodies(routeOf: RouteOf, senders: WeakMap<FastifyRequest, Person>): void {
     const { auth, limits } = this.#deps;
     this.#app.addHook("onRequest", async (request) => {

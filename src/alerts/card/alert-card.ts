@@ -292,7 +292,7 @@ export function nextOf(
   return parts.size === 0 ? undefined : `Next: ${[...parts].join(", ")}.`;
 }
 
-/** Of several routes, each is named. */
+/** Each route is named where there are several. */
 function comingText(one: Coming, { routes, coming }: Pick<CardFacts, "routes" | "coming">, at: At): string {
   const { name, settings } = one.route;
   const ofRoute = routes.length > 1 ? ` of ${inline(name)}` : "";

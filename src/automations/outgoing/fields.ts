@@ -14,7 +14,7 @@ export const variableName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "expected the name of an environment variable, such as DEPLOY_SECRET");
 
-/** Of every address that a definition gives, to requests and to people: undefined when no value is part of its server, or the whole address is a value. */
+/** Judges every address that a definition gives, to requests and to people: undefined when no value is part of its server, or the whole address is a value. */
 export function serverProblem(url: string): string | undefined {
   if (hasFixedServer(url) || !/https?:/i.test(url)) return undefined;
   return "a value from the event would decide which server the address leads to: start with the server's name, and write templates after the slash (https://ci.example.org/{{ … }}), or give the whole address as one template";

@@ -169,7 +169,7 @@ export class VoidDispatch extends Dispatch {
     this.settled(wait);
   }
 
-  /** Recorded when the last one is; the caller, which the stop ends too, gets no answer, whatever the others say. */
+  /** Recorded when the last one is; the caller, which the stop ends too, gets no answer, also when the others have one. */
   onCutOff(wait: Waited, run: HookRun, startedMs: number, reason: Error): void {
     HookRun.abandon(run, reason);
     this.reportDetached(HookRun.entryOf(run), startedMs, reason, "interrupted");

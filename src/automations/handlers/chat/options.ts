@@ -109,7 +109,7 @@ export type ChatOptions = z.output<typeof chatForm>;
 /** `{event.message.text}` */
 const SINGLE_BRACES = /(?<!\{)\{\s*(?:event|payload)\.[\w.]+\s*\}(?!\})/;
 
-/** Of an address without templates, or whose templates are filled in. */
+/** For an address without templates, or whose templates are filled in. */
 export function addressProblem(url: string): string | undefined {
   return isWebAddress(url) ? undefined : `expected an address that starts with https: or http:, got "${url}"`;
 }
