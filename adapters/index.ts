@@ -1,5 +1,5 @@
 /** The table of chat platforms. A platform's code is loaded only when it is switched on. */
-import type { Adapter } from "../src/domain/adapter.js";
+import type { Adapter } from "../src/domain/chat/adapter.js";
 import type { DiscordOptions } from "./discord/options.js";
 import { createMisconfiguredAdapter } from "./misconfigured.js";
 import type { TelegramAdapter, TelegramOptions } from "./telegram/telegram.js";

@@ -1,5 +1,5 @@
 /** Stands in for a platform whose settings cannot be used: offline for good, with the reason. What is sent to it waits. */
-import type { Adapter } from "../src/domain/adapter.js";
+import type { Adapter } from "../src/domain/chat/adapter.js";
 import { HookgateError } from "../src/lib/errors.js";
 
 export function createMisconfiguredAdapter(platform: string, why: string): Adapter {

@@ -1,8 +1,8 @@
 /** One of our adapters under a gateway that only replies, from memory: what the adapter itself costs. */
-import type { Accepted, Adapter, CursorStore } from "../src/domain/adapter.js";
-import { addressOf } from "../src/domain/event.js";
-import { systemClock } from "../src/lib/clock.js";
+import type { Accepted, Adapter, CursorStore } from "../src/domain/chat/adapter.js";
+import { addressOf } from "../src/domain/chat/event.js";
 import { silentLogger } from "../src/lib/logger.js";
+import { systemClock } from "../src/lib/time/clock.js";
 
 const OK: Accepted = { kind: "accepted", acknowledge: { kind: "none" } };
 const MOST_AT_ONCE = 500;

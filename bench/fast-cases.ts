@@ -15,10 +15,10 @@ import { GroupCommit } from "../src/fast/group-commit.js";
 import { immutable, isolate } from "../src/fast/isolate.js";
 import { Packer } from "../src/fast/pack/packer.js";
 import { TransientMap } from "../src/fast/transient-map.js";
-import { systemClock } from "../src/lib/clock.js";
+import { systemClock } from "../src/lib/time/clock.js";
+import { createWalSync } from "../src/store/database-file/wal-sync.js";
 import { openSqlite } from "../src/store/driver.js";
 import { storeError } from "../src/store/errors.js";
-import { createWalSync } from "../src/store/wal-sync.js";
 import { recordsOfAFlood } from "../test/support/records-of-a-flood.js";
 
 interface Measured {

@@ -13,7 +13,7 @@ import { type LoadedConfig, loadConfig } from "../src/config/load.js";
 import { type Catalogue, catalogue } from "../src/hooks/catalogue/index.js";
 import { HookRegistry } from "../src/hooks/registry.js";
 import { silentLogger } from "../src/lib/logger.js";
-import { parseYaml } from "../src/lib/yaml-source.js";
+import { parseYaml } from "../src/lib/validation/yaml-source.js";
 
 const count = Number(process.argv[2] ?? 10_000);
 

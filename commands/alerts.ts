@@ -1,7 +1,7 @@
 /** `/alerts [open|mine|all]`: what is open; `show` one; and what people do with one besides `/ack` and `/snooze`. */
 
-import { parseAddress } from "../src/domain/address.js";
-import { isOpen } from "../src/domain/alert.js";
+import { isOpen } from "../src/domain/alerts/alert.js";
+import { parseAddress } from "../src/domain/chat/address.js";
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { done } from "./alerts/done.js";
 import { listAlerts } from "./alerts/list.js";
@@ -10,7 +10,7 @@ import { showAlert } from "./alerts/show.js";
 import { answer, badUsage } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
-import { code, plain } from "./text.js";
+import { code, plain } from "./show/text.js";
 
 export const alerts = defineCommand({
   name: "alerts",

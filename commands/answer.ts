@@ -1,9 +1,9 @@
 /** Answers: the message, the data behind it, and the buttons for what one does next. */
-import type { Button, OutboundMessage } from "../src/domain/message.js";
+import type { Button, OutboundMessage } from "../src/domain/chat/message.js";
 import { type CommandAnswer, UnclearOption } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
-import { nearest } from "../src/lib/nearest.js";
-import { clip } from "./text.js";
+import { nearest } from "../src/lib/validation/nearest.js";
+import { clip } from "./show/text.js";
 
 export interface AnswerParts {
   /** Paragraphs; empty ones are left out. */

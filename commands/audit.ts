@@ -1,13 +1,13 @@
 /** `/audit [filter]`: who did what, newest first: hooks that were switched, messages that were released, commands that were refused. */
-import type { CommandSpec, OptionSpec } from "../src/domain/command.js";
-import { conversationOf } from "../src/domain/event.js";
+import type { CommandSpec, OptionSpec } from "../src/domain/chat/command.js";
+import { conversationOf } from "../src/domain/chat/event.js";
 import type { AuditEntry } from "../src/domain/store.js";
 import { ambiguous, answer, word } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { optionsOf, readableEntry } from "./journey/audit.js";
 import { pageButtons, pageOf, pageText } from "./page.js";
-import { clockTime, code, count, table } from "./text.js";
+import { clockTime, code, count, table } from "./show/text.js";
 import { conversationName } from "./who.js";
 
 const PAGE_SIZE = 10;

@@ -1,6 +1,7 @@
 /** Before the journal is read: lets it write what has happened so far, and waits neither long nor for what is broken. */
-import { formatDuration } from "../src/lib/duration.js";
+
 import { errorMessage } from "../src/lib/errors.js";
+import { formatDuration } from "../src/lib/time/duration.js";
 import type { CommandDeps } from "./deps.js";
 
 /** An answer is due within three seconds. */

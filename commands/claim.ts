@@ -1,13 +1,13 @@
 /** `/claim CODE`: the first owner on a platform, by the one-time code that the gateway prints. Owners list and remove claims, and get new codes. */
-import { formatAddress } from "../src/domain/address.js";
-import { hasRole } from "../src/domain/identity.js";
+import { formatAddress } from "../src/domain/chat/address.js";
+import { hasRole } from "../src/domain/chat/identity.js";
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
-import type { ClaimResult } from "../src/gateway/owner-claims.js";
+import type { ClaimResult } from "../src/gateway/people/owner-claims.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { answer } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
-import { code, plain } from "./text.js";
+import { code, plain } from "./show/text.js";
 
 type Claims = NonNullable<CommandDeps["claims"]>;
 

@@ -2,8 +2,8 @@
  * A command as one declaration: its name, subject, role, options, and for each thing that it does a summary and what runs. The command line,
  * `/help`, completion, the platforms' own menus, the HTTP API and docs/commands.md derive from it.
  */
-import type { CommandSpec, OptionSpec, OptionValue } from "../src/domain/command.js";
-import { hasRole, type Operator, type Role } from "../src/domain/identity.js";
+import type { CommandSpec, OptionSpec, OptionValue } from "../src/domain/chat/command.js";
+import { hasRole, type Operator, type Role } from "../src/domain/chat/identity.js";
 import type { Command, CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import type { CommandDeps } from "./deps.js";
 import type { GroupId } from "./groups.js";

@@ -4,19 +4,19 @@ import type { Alerts } from "../src/alerts/alerts.js";
 import type { SlaDesk } from "../src/alerts/sla/desk.js";
 import type { AutomationDesk } from "../src/automations/desk.js";
 import type { EventLoad } from "../src/automations/ingest/ingest.js";
-import type { Address } from "../src/domain/address.js";
-import type { CommandSpec } from "../src/domain/command.js";
-import type { RoleToHear } from "../src/domain/hearing.js";
+import type { Address } from "../src/domain/chat/address.js";
+import type { CommandSpec } from "../src/domain/chat/command.js";
+import type { RoleToHear } from "../src/domain/chat/hearing.js";
 import type { CancelledRest, HookSwitch, Store } from "../src/domain/store.js";
-import type { OwnerClaims } from "../src/gateway/owner-claims.js";
+import type { OwnerClaims } from "../src/gateway/people/owner-claims.js";
 import type { GatewayStatus } from "../src/gateway/status.js";
 import type { Attempts } from "../src/hooks/attempts.js";
 import type { HookRegistry } from "../src/hooks/registry.js";
-import type { Clock } from "../src/lib/clock.js";
+import type { Clock } from "../src/lib/time/clock.js";
 import type { MissionDesk } from "../src/orchestrator/missions/missions.js";
 import type { ScheduleDesk } from "../src/orchestrator/schedules/schedules.js";
 import type { PluginInfo } from "../src/plugins/infos.js";
-import type { HooksInFlight } from "./in-flight.js";
+import type { HooksInFlight } from "./status/in-flight.js";
 import type { TaskDesk } from "./tasks/desk.js";
 
 /** The registry as commands use it: they look, switch and fire by name; they never register. */

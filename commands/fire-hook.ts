@@ -10,11 +10,11 @@ import { showFired } from "./automations/show-fired.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { dueHook, fire } from "./fire.js";
-import { type FirePayload, readPayload } from "./payload.js";
 import { resolveTarget, type Target } from "./resolve.js";
-import { needToFireLast } from "./reveal.js";
-import { dispatchData, dispatchLine, hasFailed, resultText, runDetails, runTable } from "./show-dispatch.js";
-import { code, plain } from "./text.js";
+import { type FirePayload, readPayload } from "./runs/payload.js";
+import { dispatchData, dispatchLine, hasFailed, resultText, runDetails, runTable } from "./runs/show-dispatch.js";
+import { needToFireLast } from "./show/reveal.js";
+import { code, plain } from "./show/text.js";
 
 export const fireHook = defineCommand({
   name: "fire-hook",

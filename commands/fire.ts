@@ -3,17 +3,17 @@ import { DUE_POINT } from "../src/domain/automation.js";
 import { BY_HAND, type DispatchRecord, type RunRecord } from "../src/domain/journal.js";
 import type { CommandContext } from "../src/gateway/commands.js";
 import type { LifecyclePhase } from "../src/hooks/point.js";
-import type { HookInfo } from "../src/hooks/registration.js";
+import type { HookInfo } from "../src/hooks/registration/registration.js";
 import type { AnyPoint } from "../src/hooks/signatures.js";
-import { formatDuration } from "../src/lib/duration.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { newId } from "../src/lib/id.js";
-import { nearest } from "../src/lib/nearest.js";
+import { formatDuration } from "../src/lib/time/duration.js";
+import { nearest } from "../src/lib/validation/nearest.js";
 import { needForRunning } from "./automations/owner-only.js";
-import { beginOnce } from "./begun.js";
 import type { CommandDeps } from "./deps.js";
-import { runTable } from "./show-dispatch.js";
-import { clip, code } from "./text.js";
+import { runTable } from "./runs/show-dispatch.js";
+import { beginOnce } from "./show/begun.js";
+import { clip, code } from "./show/text.js";
 
 export interface Firing {
   point: AnyPoint;

@@ -1,19 +1,19 @@
 /** `/gate list|release`: quality gates that hold missions up. */
 
-import { highestRole, type Role } from "../src/domain/identity.js";
-import { isGateOpen, isMissionOver, MISSION_STATUSES, type Mission } from "../src/domain/mission.js";
-import { groupsBefore } from "../src/domain/plan.js";
+import { highestRole, type Role } from "../src/domain/chat/identity.js";
+import { isGateOpen, isMissionOver, MISSION_STATUSES, type Mission } from "../src/domain/orchestrator/mission.js";
+import { groupsBefore } from "../src/domain/orchestrator/plan.js";
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { answer, badUsage, missing, notFound, word } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
-import { readableReasons } from "./hook-reasons.js";
+import { readableReasons } from "./hooks/hook-reasons.js";
 import { missionsOf } from "./mission/desk.js";
 import { findMission } from "./mission/find.js";
 import { gateLine } from "./mission/gate-line.js";
+import { code, count, plain } from "./show/text.js";
+import { whoIs } from "./show/who-is.js";
 import { needTasks } from "./tasks/desk.js";
-import { code, count, plain } from "./text.js";
-import { whoIs } from "./who-is.js";
 
 const REACH = 200;
 

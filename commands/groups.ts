@@ -1,5 +1,5 @@
 /** The commands by subject: for `/help`, `hookgate --help`, and the order in which commands are listed everywhere. */
-import type { CommandSpec } from "../src/domain/command.js";
+import type { CommandSpec } from "../src/domain/chat/command.js";
 
 export const COMMAND_GROUPS = [
   { id: "start", title: "Start here" },

@@ -1,15 +1,15 @@
 /** `/help [command]`: the commands by subject, from the same declarations as everything else. */
-import { type CommandSpec, mayUse, type OptionSpec, usageOf } from "../src/domain/command.js";
-import type { Operator } from "../src/domain/identity.js";
+import { type CommandSpec, mayUse, type OptionSpec, usageOf } from "../src/domain/chat/command.js";
+import type { Operator } from "../src/domain/chat/identity.js";
 import type { CommandAnswer } from "../src/gateway/commands.js";
 import { answer, commandButton, notFound } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { COMMAND_GROUPS, groupsOf } from "./groups.js";
 import { pageButtons, pageOf, pageText } from "./page.js";
+import { code } from "./show/text.js";
 import { task } from "./task.js";
 import { hasWork } from "./tasks/act.js";
-import { code } from "./text.js";
 
 /** Actions and options of one command that fit a screen of a phone. */
 const PAGE_SIZE = 18;

@@ -1,5 +1,5 @@
 /** The table of operator commands, one a file, in the order in which they are listed everywhere. */
-import type { CommandSpec } from "../src/domain/command.js";
+import type { CommandSpec } from "../src/domain/chat/command.js";
 import type { Command } from "../src/gateway/commands.js";
 import { ack } from "./ack.js";
 import { addTask } from "./add-task.js";
@@ -28,7 +28,7 @@ import { task } from "./task.js";
 import { whoami } from "./whoami.js";
 
 export type { CommandDeps } from "./deps.js";
-export { HooksInFlight } from "./in-flight.js";
+export { HooksInFlight } from "./status/in-flight.js";
 
 const DEFINITIONS = [
   ...[help, status, whoami, claim],

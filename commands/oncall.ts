@@ -1,12 +1,12 @@
 /** `/oncall who [rota]`: who is on call now. */
 
-import type { RotaStep, RotaView } from "../src/alerts/on-call.js";
+import type { RotaStep, RotaView } from "../src/alerts/rota/on-call.js";
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { needAlerts } from "./alerts/need.js";
 import { answer, notFound } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
-import { plain } from "./text.js";
+import { plain } from "./show/text.js";
 
 export const oncall = defineCommand({
   name: "oncall",

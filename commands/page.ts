@@ -1,5 +1,5 @@
 /** Long lists in pages: the slice, the line that says where one is, and the buttons that lead on. */
-import type { Button } from "../src/domain/message.js";
+import type { Button } from "../src/domain/chat/message.js";
 
 export interface Page<T> {
   entries: T[];

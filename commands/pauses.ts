@@ -1,10 +1,10 @@
 /** `/pauses [list|lift]`: what platforms asked us to wait for, and how to end a wait that is wrong. */
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
-import { formatDuration } from "../src/lib/duration.js";
+import { formatDuration } from "../src/lib/time/duration.js";
 import { answer, commandButton, missing, notFound, word } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
-import { count, plain } from "./text.js";
+import { count, plain } from "./show/text.js";
 import { conversationText } from "./who.js";
 
 /** So that the answer fits one message; `--json` has them all. */

@@ -3,7 +3,7 @@ import { DUE_POINT } from "../src/domain/automation.js";
 import type { DispatchRecord, RunRecord } from "../src/domain/journal.js";
 import type { CommandContext } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
-import { valueProblem } from "../src/lib/value-problem.js";
+import { valueProblem } from "../src/lib/validation/value-problem.js";
 import { answer, commandButton, word } from "./answer.js";
 import { effectsIn, effectTexts } from "./automations/effect.js";
 import { mayFireLive, readableDispatch } from "./automations/owner-only.js";
@@ -11,11 +11,11 @@ import { replayConfigured } from "./automations/replay.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { fire } from "./fire.js";
-import { needToReplayLive } from "./reveal.js";
 import { findAutomationRun, findDispatch } from "./run.js";
-import { seenRow } from "./seen-runs.js";
-import { dispatchData, dispatchLine, hasFailed, outcomeText, runDetails, runTable } from "./show-dispatch.js";
-import { code } from "./text.js";
+import { seenRow } from "./runs/seen-runs.js";
+import { dispatchData, dispatchLine, hasFailed, outcomeText, runDetails, runTable } from "./runs/show-dispatch.js";
+import { needToReplayLive } from "./show/reveal.js";
+import { code } from "./show/text.js";
 
 /** Dispatches that an answer names. */
 const MAX_NAMED = 10;

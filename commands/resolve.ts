@@ -1,5 +1,5 @@
 /** From what an operator typed to a hook or a hook point; a slip gets the nearest name as a suggestion. */
-import type { HookInfo } from "../src/hooks/registration.js";
+import type { HookInfo } from "../src/hooks/registration/registration.js";
 import type { AnyPoint } from "../src/hooks/signatures.js";
 import { HookgateError } from "../src/lib/errors.js";
 import { missing, notFound } from "./answer.js";

@@ -1,7 +1,7 @@
 /** `/run 3`, `/run ID`: one dispatch whole: who ran, what each saw and changed, how long it took. What people wrote stays masked. */
 
 import type { AutomationRun } from "../src/domain/automation.js";
-import { hasRole } from "../src/domain/identity.js";
+import { hasRole } from "../src/domain/chat/identity.js";
 import { type DispatchRecord, namedBy } from "../src/domain/journal.js";
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
@@ -10,15 +10,13 @@ import { effectsIn, effectTexts } from "./automations/effect.js";
 import { readableDispatch, recordReveal } from "./automations/owner-only.js";
 import { showAutomationRun } from "./automations/run.js";
 import { catchUp } from "./catch-up.js";
-import { causeWords } from "./cause-words.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { whatHappened } from "./hooks/why.js";
 import { whatCounted } from "./journey/counted.js";
 import { findJourney } from "./journey/find.js";
 import { notRecordedText } from "./journey/not-recorded.js";
-import { needToReveal } from "./reveal.js";
-import { MAX_ROWS, rowNumber, type SeenRow, seenRow } from "./seen-runs.js";
+import { MAX_ROWS, rowNumber, type SeenRow, seenRow } from "./runs/seen-runs.js";
 import {
   dispatchData,
   dispatchLine,
@@ -28,8 +26,10 @@ import {
   resultText,
   runDetails,
   runTable,
-} from "./show-dispatch.js";
-import { ago, clip, code, inOneLine, jsonBlock } from "./text.js";
+} from "./runs/show-dispatch.js";
+import { causeWords } from "./show/cause-words.js";
+import { needToReveal } from "./show/reveal.js";
+import { ago, clip, code, inOneLine, jsonBlock } from "./show/text.js";
 import { conversationText } from "./who.js";
 
 /** How far `last` looks back. */

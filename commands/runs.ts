@@ -12,13 +12,13 @@ import { whatCounted } from "./journey/counted.js";
 import { unrecordedByKill } from "./journey/cut-off.js";
 import { isBlock, isPutOff } from "./journey/put-off.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "./page.js";
-import { isByHand } from "./payload.js";
 import { resolveTarget, type Target } from "./resolve.js";
 import { isOfCommand, lastDispatch, showDispatch } from "./run.js";
-import { NOBODY, type RunRow, rowButtons, rowLine, whoseIt } from "./run-row.js";
-import { MAX_ROWS, rememberRows } from "./seen-runs.js";
-import { dispatchData, dispatchOutcome, failedRun, hasFailed, runOutcomeText } from "./show-dispatch.js";
-import { code, count, plain } from "./text.js";
+import { isByHand } from "./runs/payload.js";
+import { NOBODY, type RunRow, rowButtons, rowLine, whoseIt } from "./runs/run-row.js";
+import { MAX_ROWS, rememberRows } from "./runs/seen-runs.js";
+import { dispatchData, dispatchOutcome, failedRun, hasFailed, runOutcomeText } from "./runs/show-dispatch.js";
+import { code, count, plain } from "./show/text.js";
 
 const PAGE_SIZE = 10;
 

@@ -1,16 +1,16 @@
 /** `/schedule list|add|pause|resume|run|remove`: missions that begin by themselves. */
 
-import type { Schedule, ScheduleOutcome } from "../src/domain/schedule.js";
+import type { Schedule, ScheduleOutcome } from "../src/domain/orchestrator/schedule.js";
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
-import { formatDuration } from "../src/lib/duration.js";
 import { writeMoment } from "../src/lib/markdown/tokens.js";
+import { formatDuration } from "../src/lib/time/duration.js";
 import { answer, badUsage, choosing, commandButton, missing } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
-import { readableReasons } from "./hook-reasons.js";
+import { readableReasons } from "./hooks/hook-reasons.js";
 import { missionsOf, schedulesOf } from "./mission/desk.js";
-import { ago, code, count, plain } from "./text.js";
-import { nameIn, whoIs } from "./who-is.js";
+import { ago, code, count, plain } from "./show/text.js";
+import { nameIn, whoIs } from "./show/who-is.js";
 
 export const schedule = defineCommand({
   name: "schedule",

@@ -1,15 +1,15 @@
 /** `/silence add|list|expire`: alerts that match are not told for a while. */
 
-import type { Silence } from "../src/domain/alert.js";
+import type { Silence } from "../src/domain/alerts/alert.js";
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
-import { formatDuration } from "../src/lib/duration.js";
-import { nearest } from "../src/lib/nearest.js";
+import { formatDuration } from "../src/lib/time/duration.js";
+import { nearest } from "../src/lib/validation/nearest.js";
 import { actorOf, needAlerts } from "./alerts/need.js";
 import { answer, badUsage, commandButton, missing, notFound } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { AlertDesk, CommandDeps } from "./deps.js";
-import { clip, code, count, plain } from "./text.js";
-import { momentOf, readWhenAndWhy } from "./when.js";
+import { clip, code, count, plain } from "./show/text.js";
+import { momentOf, readWhenAndWhy } from "./show/when.js";
 
 const MAX_MS = 90 * 86_400_000;
 const LABELS =

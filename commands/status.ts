@@ -1,26 +1,32 @@
 /** `/status`: is everything up, is anything stuck, is any hook broken. */
 import type { OpenBreaker } from "../src/automations/gates/breaker.js";
-import { parseAddress } from "../src/domain/address.js";
-import { ALERT_STATES, isOpen } from "../src/domain/alert.js";
-import type { Card } from "../src/domain/message.js";
+import { ALERT_STATES, isOpen } from "../src/domain/alerts/alert.js";
+import { parseAddress } from "../src/domain/chat/address.js";
+import type { Card } from "../src/domain/chat/message.js";
 import type { FailingDeliveries } from "../src/domain/store.js";
 import type { AdapterStatus, GatewayStatus } from "../src/gateway/status.js";
 import type { CrashedDispatch } from "../src/hooks/attempts.js";
 import type { Problem } from "../src/hooks/registry.js";
-import { formatDuration } from "../src/lib/duration.js";
 import { errorMessage } from "../src/lib/errors.js";
+import { formatDuration } from "../src/lib/time/duration.js";
 import type { PluginInfo } from "../src/plugins/infos.js";
 import { answer, commandButton } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
-import { endersText, givenUpLines, type HeldAfterCrashes, heldAfterCrashes, heldLines } from "./held-after-crashes.js";
 import { outrankedHooks } from "./hooks/outranked.js";
 import { pausedText } from "./hooks/pause.js";
 import { type HookRow, readHookRows } from "./hooks/rows.js";
 import { stoppedText } from "./hooks/stopped.js";
 import { silentlyGivenUp } from "./journey/cut-off-points.js";
-import { failingDeliveries, failingText, isRefused, lastingPauses, queueLines } from "./queue-lines.js";
-import { code, count, plain } from "./text.js";
+import { code, count, plain } from "./show/text.js";
+import {
+  endersText,
+  givenUpLines,
+  type HeldAfterCrashes,
+  heldAfterCrashes,
+  heldLines,
+} from "./status/held-after-crashes.js";
+import { failingDeliveries, failingText, isRefused, lastingPauses, queueLines } from "./status/queue-lines.js";
 import { conversationName } from "./who.js";
 
 export const status = defineCommand({

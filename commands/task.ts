@@ -1,8 +1,8 @@
 /** `/task`: work that is given to programs, other systems, agents and people, and what becomes of it. */
 
-import type { CommandSpec } from "../src/domain/command.js";
-import { hasRole, type Operator } from "../src/domain/identity.js";
-import { TASK_STATUSES } from "../src/domain/task.js";
+import type { CommandSpec } from "../src/domain/chat/command.js";
+import { hasRole, type Operator } from "../src/domain/chat/identity.js";
+import { TASK_STATUSES } from "../src/domain/orchestrator/task.js";
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";

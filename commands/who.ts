@@ -1,8 +1,8 @@
 /** People and chats by name. */
-import { type Address, formatAddress, parseAddress } from "../src/domain/address.js";
-import type { Operator } from "../src/domain/identity.js";
+import { type Address, formatAddress, parseAddress } from "../src/domain/chat/address.js";
+import type { Operator } from "../src/domain/chat/identity.js";
 import type { CommandDeps } from "./deps.js";
-import { code, plain } from "./text.js";
+import { code, plain } from "./show/text.js";
 
 /** Markdown. */
 export const operatorName = ({ platform, userId, displayName }: Operator): string =>

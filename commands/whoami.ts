@@ -1,9 +1,9 @@
 /** `/whoami`: my id and role, and the lines that give me one. Always answers, so that a newcomer can be let in. */
-import type { Role } from "../src/domain/identity.js";
+import type { Role } from "../src/domain/chat/identity.js";
 import type { CommandContext } from "../src/gateway/commands.js";
 import { answer } from "./answer.js";
 import { defineCommand } from "./define.js";
-import { block, code, plain } from "./text.js";
+import { block, code, plain } from "./show/text.js";
 
 export const whoami = defineCommand({
   name: "whoami",

@@ -6,7 +6,7 @@ import { familyOf } from "../commands/resolve.js";
 import { describeSettings, type Setting } from "../src/config/describe.js";
 import { environment } from "../src/config/env.js";
 import { configSchema } from "../src/config/schema.js";
-import { type OptionSpec, usageOf } from "../src/domain/command.js";
+import { type OptionSpec, usageOf } from "../src/domain/chat/command.js";
 import { catalogue } from "../src/hooks/catalogue/index.js";
 import type { HookPoint } from "../src/hooks/point.js";
 import { endpoints } from "../src/http/api/index.js";

@@ -3,7 +3,7 @@
 import { runCli } from "./cli/program.js";
 import { endWithReader, processTerminal } from "./cli/terminal.js";
 import { version } from "./cli/version.js";
-import { endProcess } from "./lib/refuse-exit.js";
+import { endProcess } from "./lib/process/refuse-exit.js";
 
 const args = process.argv.slice(2);
 if (args[0] !== "start") endWithReader();

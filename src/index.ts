@@ -1,8 +1,8 @@
 /** The package's public API: what plugin authors and embedders import. */
 
-export { type Address, formatAddress, parseAddress } from "./domain/address.js";
+export { type Address, formatAddress, parseAddress } from "./domain/chat/address.js";
+export type { Attachment, Button, Card, InboundMessage, OutboundMessage } from "./domain/chat/message.js";
 export type { Cause, DispatchRecord, JournalPort, Outcome, RunRecord } from "./domain/journal.js";
-export type { Attachment, Button, Card, InboundMessage, OutboundMessage } from "./domain/message.js";
 export { immutable } from "./fast/isolate.js";
 export type { BackgroundEnd, BackgroundPort, BackgroundRun, BackgroundRunner } from "./hooks/background.js";
 export type {
@@ -25,10 +25,16 @@ export type { Contribution, ContributionKind } from "./hooks/contribution.js";
 export { inDryRun } from "./hooks/dry-run.js";
 export { HookFailedError, UnknownHookError } from "./hooks/errors.js";
 export type { Explanation } from "./hooks/explain.js";
-export type { Matcher } from "./hooks/matcher.js";
 export type { DispatchOptions } from "./hooks/options.js";
 export { definePoint, type HookPoint, type LifecyclePhase, type Model } from "./hooks/point.js";
-export type { Execution, FailurePolicy, HookInfo, RegisterOptions, TurnOptions } from "./hooks/registration.js";
+export type { Matcher } from "./hooks/registration/matcher.js";
+export type {
+  Execution,
+  FailurePolicy,
+  HookInfo,
+  RegisterOptions,
+  TurnOptions,
+} from "./hooks/registration/registration.js";
 export {
   HookRegistry,
   type Override,

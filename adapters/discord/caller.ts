@@ -3,16 +3,16 @@
  * alone decides what follows.
  */
 import { Pool } from "undici";
-import type { GatewayPort } from "../../src/domain/adapter.js";
+import type { GatewayPort } from "../../src/domain/chat/adapter.js";
 import { exchange, headerOf } from "../../src/fast/exchange.js";
-import { MAX_PAUSE_MS } from "../../src/lib/backoff.js";
-import type { Clock } from "../../src/lib/clock.js";
 import type { Logger } from "../../src/lib/logger.js";
-import { type Limited, Refusal, ServerFault, UnreadableAnswer } from "./errors.js";
-import { fieldsOf, limitMs } from "./limit.js";
-import { Limits, type Route, routeOf } from "./limits.js";
+import { MAX_PAUSE_MS } from "../../src/lib/time/backoff.js";
+import type { Clock } from "../../src/lib/time/clock.js";
 import type { DiscordOptions } from "./options.js";
-import { Refusals } from "./refusals.js";
+import { type Limited, Refusal, ServerFault, UnreadableAnswer } from "./rest/errors.js";
+import { fieldsOf, limitMs } from "./rest/limit.js";
+import { Limits, type Route, routeOf } from "./rest/limits.js";
+import { Refusals } from "./rest/refusals.js";
 
 const API = "https://discord.com/api";
 const VERSION = "v10";

@@ -3,16 +3,16 @@
  * own events, bounded, and asked over REST for what it does not hold (a resumed session is told nothing).
  */
 import { Routes } from "discord-api-types/v10";
-import { dmName } from "../../src/domain/dm-name.js";
-import { backoffMs } from "../../src/lib/backoff.js";
-import { type Clock, wait } from "../../src/lib/clock.js";
+import { dmName } from "../../src/domain/chat/dm-name.js";
 import type { Logger } from "../../src/lib/logger.js";
+import { backoffMs } from "../../src/lib/time/backoff.js";
+import { type Clock, wait } from "../../src/lib/time/clock.js";
 import type { Caller } from "./caller.js";
+import type { Ledger } from "./connection/ledger.js";
+import { type ChannelPayload, channelPayload, DM_TYPES, FORUM_TYPES, THREAD_TYPES } from "./decode/payloads.js";
 import { DM_PREFIX } from "./dm.js";
-import { Limited, UnreadableAnswer } from "./errors.js";
-import type { Ledger } from "./ledger.js";
-import { describeFailure, isHidden } from "./outcome.js";
-import { type ChannelPayload, channelPayload, DM_TYPES, FORUM_TYPES, THREAD_TYPES } from "./payloads.js";
+import { Limited, UnreadableAnswer } from "./rest/errors.js";
+import { describeFailure, isHidden } from "./rest/outcome.js";
 
 const MAX_CHANNELS = 20_000;
 /** After so many a failed lookup is logged. */

@@ -1,6 +1,6 @@
 /** The `discord:` section of the configuration, without the access rules, which are the gateway's. */
 import { z } from "zod";
-import { duration } from "../../src/lib/config-fields.js";
+import { duration } from "../../src/lib/validation/config-fields.js";
 
 export const discordConfig = z.strictObject({
   message_content: z

@@ -1,14 +1,14 @@
 /** The Discord adapter: what the gateway asks of the platform, answered by the run that is under way. */
-import type { Adapter, AdapterTraits } from "../../src/domain/adapter.js";
+import type { Adapter, AdapterTraits } from "../../src/domain/chat/adapter.js";
 import { Aborts } from "../../src/fast/aborts.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Channels } from "./channels.js";
+import { readableText } from "./decode/readable-text.js";
 import { dmChatId } from "./dm.js";
 import { encode, plainPart } from "./encode.js";
 import type { DiscordOptions } from "./options.js";
-import { readableText } from "./readable-text.js";
+import { notConnected } from "./rest/send.js";
 import { Run } from "./run.js";
-import { notConnected } from "./send.js";
 
 /** "A few minutes", says Discord of enforce_nonce; two are counted on. */
 const NONCE_MEMORY_MS = 2 * 60_000;

@@ -1,7 +1,7 @@
-/** A message as the bodies of Discord requests, which `send.ts` turns into requests. Pure; bodies are JSON. */
+/** A message as the bodies of Discord requests, which `rest/send.ts` turns into requests. Pure; bodies are JSON. */
 import { z } from "zod";
-import type { EncodedPart } from "../../src/domain/adapter.js";
-import { attachment, type OutboundMessage } from "../../src/domain/message.js";
+import type { EncodedPart } from "../../src/domain/chat/adapter.js";
+import { attachment, type OutboundMessage } from "../../src/domain/chat/message.js";
 import { plainRich } from "../../src/lib/markdown/rich.js";
 import { splitRich } from "../../src/lib/markdown/split.js";
 import { CONTENT_MAX, formatDiscord } from "./format.js";

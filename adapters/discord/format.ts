@@ -2,7 +2,7 @@
  * A message as Discord's request bodies: text in parts that fit, the card as an embed on the last of them, buttons below
  * the end, files with the end. What does not fit an embed or a row goes on in further parts; nothing is cut off.
  */
-import type { Attachment, Button, Card, OutboundMessage } from "../../src/domain/message.js";
+import type { Attachment, Button, Card, OutboundMessage } from "../../src/domain/chat/message.js";
 import { flatten } from "../../src/lib/markdown/flatten.js";
 import { boundaryBefore } from "../../src/lib/markdown/graphemes.js";
 import { cardTree, EMPTY_MESSAGE, joinRich, readRich } from "../../src/lib/markdown/message.js";

@@ -2,16 +2,16 @@
 
 import { Routes } from "discord-api-types/v10";
 import { z } from "zod";
-import type { SendResult } from "../../src/domain/adapter.js";
+import type { SendResult } from "../../src/domain/chat/adapter.js";
 import { boundaryBefore } from "../../src/lib/markdown/graphemes.js";
 import { readRich } from "../../src/lib/markdown/message.js";
 import type { Caller } from "./caller.js";
 import type { Channels } from "./channels.js";
 import { MAX_THREAD_NAME } from "./codes.js";
 import type { PartBody } from "./encode.js";
-import { Refusal } from "./errors.js";
-import { failed, sentMessage } from "./outcome.js";
-import { lighter, noteCard, traitsOf, type Upload } from "./upload.js";
+import { Refusal } from "./rest/errors.js";
+import { failed, sentMessage } from "./rest/outcome.js";
+import { lighter, noteCard, traitsOf, type Upload } from "./rest/upload.js";
 
 /** A tag is required to create a forum post in this channel. */
 const TAG_REQUIRED = 40067;

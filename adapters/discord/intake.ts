@@ -3,16 +3,17 @@
  * on disk. Malformed payloads are logged and skipped; an inbox that refuses ends the run, and the replay brings them again.
  */
 import type { GatewayDispatchPayload } from "discord-api-types/v10";
-import type { GatewayPort } from "../../src/domain/adapter.js";
-import type { InboundEvent } from "../../src/domain/event.js";
-import type { Clock } from "../../src/lib/clock.js";
+import type { GatewayPort } from "../../src/domain/chat/adapter.js";
+import type { InboundEvent } from "../../src/domain/chat/event.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
-import type { CatchUp } from "./catch-up.js";
+import type { Clock } from "../../src/lib/time/clock.js";
 import type { Channels } from "./channels.js";
+import type { CatchUp } from "./connection/catch-up.js";
+import type { Session, SessionEntry } from "./connection/session.js";
+import { Unread } from "./connection/unread.js";
 import { decodeDeletion, decodeReaction, editEventId } from "./decode/change.js";
 import { decodeMessage, isForUs, type Self } from "./decode/message.js";
-import type { Interactions } from "./interactions.js";
 import {
   bulkDeletePayload,
   channelPayload,
@@ -24,10 +25,9 @@ import {
   reactionPayload,
   readyPayload,
   threadListPayload,
-} from "./payloads.js";
-import { readMessage } from "./plain-message.js";
-import type { Session, SessionEntry } from "./session.js";
-import { Unread } from "./unread.js";
+} from "./decode/payloads.js";
+import { readMessage } from "./decode/plain-message.js";
+import type { Interactions } from "./interactions.js";
 
 interface Context {
   gateway: GatewayPort;

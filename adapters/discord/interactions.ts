@@ -4,24 +4,24 @@
  */
 
 import { Routes } from "discord-api-types/v10";
-import type { Accepted, Acknowledgement, GatewayPort } from "../../src/domain/adapter.js";
-import type { Choice } from "../../src/domain/command.js";
-import { MAX_CHOICE_LENGTH, MAX_CHOICES } from "../../src/domain/command.js";
-import type { ActionEvent, CommandEvent } from "../../src/domain/event.js";
-import type { Form } from "../../src/domain/message.js";
+import type { Accepted, Acknowledgement, GatewayPort } from "../../src/domain/chat/adapter.js";
+import type { Choice } from "../../src/domain/chat/command.js";
+import { MAX_CHOICE_LENGTH, MAX_CHOICES } from "../../src/domain/chat/command.js";
+import type { ActionEvent, CommandEvent } from "../../src/domain/chat/event.js";
+import type { Form } from "../../src/domain/chat/message.js";
 import { ExchangeError } from "../../src/fast/exchange.js";
-import { type Clock, wait } from "../../src/lib/clock.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
+import { type Clock, wait } from "../../src/lib/time/clock.js";
 import type { Caller } from "./caller.js";
 import type { Channels } from "./channels.js";
 import { EPHEMERAL } from "./codes.js";
 import { decodeAction, decodeCommand, decodeCompletion, InteractionType } from "./decode/interaction.js";
 import type { Self } from "./decode/message.js";
-import { Limited, Refusal } from "./errors.js";
-import { describeFailure } from "./outcome.js";
-import type { InteractionPayload } from "./payloads.js";
-import { InvalidRequestPause } from "./refusals.js";
+import type { InteractionPayload } from "./decode/payloads.js";
+import { Limited, Refusal } from "./rest/errors.js";
+import { describeFailure } from "./rest/outcome.js";
+import { InvalidRequestPause } from "./rest/refusals.js";
 import { snowflakeTime } from "./snowflake.js";
 
 const CallbackType = { defer: 5, deferUpdate: 6, choices: 8, modal: 9 } as const;

@@ -2,7 +2,7 @@
  * Whether an account may read a channel, from what GUILD_CREATE tells. Asked before a catch-up, because a refused request counts
  * against us. https://discord.com/developers/docs/topics/permissions#permission-hierarchy
  */
-import { type ChannelPayload, type GuildPayload, THREAD_TYPES } from "./payloads.js";
+import { type ChannelPayload, type GuildPayload, THREAD_TYPES } from "./decode/payloads.js";
 
 const ADMINISTRATOR = 1n << 3n;
 export const VIEW_CHANNEL = 1n << 10n;

@@ -1,13 +1,13 @@
 /** Whether a mention in a channel notifies a person: a member of its server who may view it. https://discord.com/developers/docs/resources/guild#get-guild-member */
 import { Routes } from "discord-api-types/v10";
-import type { Address } from "../../src/domain/address.js";
+import type { Address } from "../../src/domain/chat/address.js";
 import type { Caller } from "./caller.js";
 import type { Channels } from "./channels.js";
+import { type ChannelPayload, channelPayload, guildPayload, memberPayload, THREAD_TYPES } from "./decode/payloads.js";
 import { DM_PREFIX } from "./dm.js";
-import { Refusal } from "./errors.js";
-import { isDiscordsOwn } from "./outcome.js";
-import { type ChannelPayload, channelPayload, guildPayload, memberPayload, THREAD_TYPES } from "./payloads.js";
 import { isSeenBy } from "./permissions.js";
+import { Refusal } from "./rest/errors.js";
+import { isDiscordsOwn } from "./rest/outcome.js";
 
 /** Unknown member, unknown user. */
 const NO_MEMBER: ReadonlySet<number | string> = new Set([10007, 10013]);

@@ -1,27 +1,27 @@
 /** One run of the adapter: puts its parts together, serves the connection, and tears them down after it. */
 import { z } from "zod";
-import type { AdapterContext, AdapterState, SendOperation, SendResult } from "../../src/domain/adapter.js";
-import type { Address } from "../../src/domain/address.js";
+import type { AdapterContext, AdapterState, SendOperation, SendResult } from "../../src/domain/chat/adapter.js";
+import type { Address } from "../../src/domain/chat/address.js";
 import type { Aborts } from "../../src/fast/aborts.js";
-import { wait } from "../../src/lib/clock.js";
+import { InFlight } from "../../src/lib/concurrency/in-flight.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
-import { InFlight } from "../../src/lib/in-flight.js";
+import { wait } from "../../src/lib/time/clock.js";
 import { Caller } from "./caller.js";
-import { CatchUp, type Unread } from "./catch-up.js";
 import { Channels } from "./channels.js";
-import { connect, isRefusedAgain, wrongToken } from "./connect.js";
+import { CatchUp, type Unread } from "./connection/catch-up.js";
+import { connect, isRefusedAgain, wrongToken } from "./connection/connect.js";
+import { Ledger } from "./connection/ledger.js";
+import { accountMark, Session } from "./connection/session.js";
 import { isForUs, type Self } from "./decode/message.js";
 import { Intake } from "./intake.js";
 import { Interactions } from "./interactions.js";
 import { inviteUrl } from "./invite.js";
-import { Ledger } from "./ledger.js";
 import type { DiscordOptions } from "./options.js";
-import { describeFailure, outcomeOf } from "./outcome.js";
 import { isReader } from "./reader.js";
-import { keepRegistered, type RegistrationTrouble } from "./registration.js";
-import { notConnected, send } from "./send.js";
-import { accountMark, Session } from "./session.js";
-import { openThread } from "./thread.js";
+import { describeFailure, outcomeOf } from "./rest/outcome.js";
+import { keepRegistered, type RegistrationTrouble } from "./rest/registration.js";
+import { notConnected, send } from "./rest/send.js";
+import { openThread } from "./rest/thread.js";
 
 const DRAIN_WITHIN_MS = 10_000;
 

@@ -1,6 +1,6 @@
 /** The body of an encoded part: what `encode` makes and `send` reads back, perhaps after a restart. */
 import { z } from "zod";
-import { attachment } from "../../src/domain/message.js";
+import { attachment } from "../../src/domain/chat/message.js";
 import { HookgateError } from "../../src/lib/errors.js";
 
 const entity = z.object({

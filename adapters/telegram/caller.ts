@@ -3,8 +3,8 @@ import type { ApiMethods } from "grammy/types";
 import { Pool } from "undici";
 import type { Aborts } from "../../src/fast/aborts.js";
 import { ANSWER_TOO_LARGE, ExchangeError, exchange } from "../../src/fast/exchange.js";
-import { formatDuration } from "../../src/lib/duration.js";
 import { tooLarge } from "../../src/lib/outgoing/file-bytes.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 
 /** Polls have a connection of their own, so that they never wait for sends. */
 const CONNECTIONS = 256;

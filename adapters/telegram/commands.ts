@@ -1,9 +1,9 @@
 /** The command menu, registered only when it differs from what Telegram has. A failure is reported, and tried again. */
-import type { AdapterContext, AdapterState } from "../../src/domain/adapter.js";
-import type { CommandSpec } from "../../src/domain/command.js";
-import { backoffMs } from "../../src/lib/backoff.js";
-import { wait } from "../../src/lib/clock.js";
+import type { AdapterContext, AdapterState } from "../../src/domain/chat/adapter.js";
+import type { CommandSpec } from "../../src/domain/chat/command.js";
 import type { Logger } from "../../src/lib/logger.js";
+import { backoffMs } from "../../src/lib/time/backoff.js";
+import { wait } from "../../src/lib/time/clock.js";
 import type { Caller } from "./caller.js";
 import { describeFailure, isPassing, readFailure, retryAfterOf } from "./errors.js";
 

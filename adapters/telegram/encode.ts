@@ -1,6 +1,6 @@
 /** A message as Telegram's requests, in order. Pure; where it goes is known only when it is sent. */
-import type { EncodedPart } from "../../src/domain/adapter.js";
-import type { OutboundMessage, Prompt } from "../../src/domain/message.js";
+import type { EncodedPart } from "../../src/domain/chat/adapter.js";
+import type { OutboundMessage, Prompt } from "../../src/domain/chat/message.js";
 import { type PartBody, readBody } from "./body.js";
 import { CAPTION_MAX, formatTelegram, TEXT_MAX, type TelegramPart, withoutLinks } from "./format.js";
 

@@ -1,6 +1,6 @@
 /** Files on their way out: Telegram's own by reference, all others as bytes. Fetched before anything is sent. What becomes of a refused one. */
 import { basename } from "node:path";
-import type { Attachment } from "../../src/domain/message.js";
+import type { Attachment } from "../../src/domain/chat/message.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import {

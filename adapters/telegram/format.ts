@@ -2,7 +2,7 @@
  * A message as Telegram's requests: text with entities (never escaped Markdown), the card as a titled block below the text,
  * one file a request (the first carries the text as its caption when it fits), the keyboard on the last.
  */
-import type { Attachment, Button, OutboundMessage } from "../../src/domain/message.js";
+import type { Attachment, Button, OutboundMessage } from "../../src/domain/chat/message.js";
 import { flatten } from "../../src/lib/markdown/flatten.js";
 import { cardTree, EMPTY_MESSAGE, joinRich, readRich } from "../../src/lib/markdown/message.js";
 import { isPlainText } from "../../src/lib/markdown/parse.js";

@@ -1,12 +1,12 @@
 /** From an update to the inbox: decode, accept, acknowledge. The same for polls and webhook calls. */
 import { z } from "zod";
-import type { Accepted, CursorStore, GatewayPort } from "../../src/domain/adapter.js";
-import { dmName } from "../../src/domain/dm-name.js";
-import { backoffMs } from "../../src/lib/backoff.js";
-import { type Clock, wait } from "../../src/lib/clock.js";
+import type { Accepted, CursorStore, GatewayPort } from "../../src/domain/chat/adapter.js";
+import { dmName } from "../../src/domain/chat/dm-name.js";
+import { InFlight } from "../../src/lib/concurrency/in-flight.js";
 import { errorMessage } from "../../src/lib/errors.js";
-import { InFlight } from "../../src/lib/in-flight.js";
 import type { Logger } from "../../src/lib/logger.js";
+import { backoffMs } from "../../src/lib/time/backoff.js";
+import { type Clock, wait } from "../../src/lib/time/clock.js";
 import type { Caller } from "./caller.js";
 import type { Self } from "./decode/self.js";
 import { type Decoded, decodeUpdate } from "./decode/update.js";

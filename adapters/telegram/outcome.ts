@@ -1,5 +1,5 @@
 /** What Telegram's answer to a send means. Decides nothing: that is the gateway's. */
-import type { SendResult } from "../../src/domain/adapter.js";
+import type { SendResult } from "../../src/domain/chat/adapter.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import {
   type ApiFailure,

@@ -2,11 +2,11 @@
  * Long polling. A poll's offset confirms everything below it, so the next poll goes out only when every update of the batch
  * before it is on disk; what could not be stored is asked for again.
  */
-import type { AdapterState } from "../../src/domain/adapter.js";
-import { backoffMs } from "../../src/lib/backoff.js";
-import { type Clock, wait } from "../../src/lib/clock.js";
+import type { AdapterState } from "../../src/domain/chat/adapter.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
+import { backoffMs } from "../../src/lib/time/backoff.js";
+import { type Clock, wait } from "../../src/lib/time/clock.js";
 import { type Caller, unexpected } from "./caller.js";
 import { describeFailure, isLoggedOut, isTokenRefused, readFailure } from "./errors.js";
 import type { Intake } from "./intake.js";

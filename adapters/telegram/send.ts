@@ -1,12 +1,12 @@
 /** One request to Telegram for one operation of the gateway. */
-import type { GatewayPort, SendOperation, SendResult } from "../../src/domain/adapter.js";
-import type { Address } from "../../src/domain/address.js";
-import type { Attachment } from "../../src/domain/message.js";
-import type { Clock } from "../../src/lib/clock.js";
+import type { GatewayPort, SendOperation, SendResult } from "../../src/domain/chat/adapter.js";
+import type { Address } from "../../src/domain/chat/address.js";
+import type { Attachment } from "../../src/domain/chat/message.js";
 import { HookgateError } from "../../src/lib/errors.js";
+import type { LostFile } from "../../src/lib/files/lost-file.js";
 import type { Logger } from "../../src/lib/logger.js";
-import type { LostFile } from "../../src/lib/lost-file.js";
 import type { Destinations } from "../../src/lib/outgoing/destinations.js";
+import type { Clock } from "../../src/lib/time/clock.js";
 import { type PartBody, readBody } from "./body.js";
 import { type Caller, UnusableAnswer } from "./caller.js";
 import { withoutEntities } from "./encode.js";

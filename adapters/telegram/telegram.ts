@@ -8,15 +8,15 @@ import type {
   EncodedPart,
   SendOperation,
   SendResult,
-} from "../../src/domain/adapter.js";
-import type { Address } from "../../src/domain/address.js";
-import type { Attachment, OutboundMessage } from "../../src/domain/message.js";
+} from "../../src/domain/chat/adapter.js";
+import type { Address } from "../../src/domain/chat/address.js";
+import type { Attachment, OutboundMessage } from "../../src/domain/chat/message.js";
 import { Aborts } from "../../src/fast/aborts.js";
-import { MAX_PAUSE_MS } from "../../src/lib/backoff.js";
+import { InFlight } from "../../src/lib/concurrency/in-flight.js";
+import { joinSignals } from "../../src/lib/concurrency/signals.js";
 import { HookgateError } from "../../src/lib/errors.js";
-import { InFlight } from "../../src/lib/in-flight.js";
 import { tooLarge } from "../../src/lib/outgoing/file-bytes.js";
-import { joinSignals } from "../../src/lib/signals.js";
+import { MAX_PAUSE_MS } from "../../src/lib/time/backoff.js";
 import { withoutUndefined } from "../../src/lib/without-undefined.js";
 import { type Caller, openCaller, unexpected } from "./caller.js";
 import { keepRegistered, type MenuTrouble } from "./commands.js";

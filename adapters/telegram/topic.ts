@@ -1,8 +1,8 @@
 /** A topic of a forum group: Telegram's threads hang under no message, so one is opened by its name. https://core.telegram.org/bots/api#createforumtopic */
-import type { Address } from "../../src/domain/address.js";
-import { threadRefused } from "../../src/domain/thread.js";
-import { pauseAfter } from "../../src/lib/backoff.js";
-import { type Clock, wait } from "../../src/lib/clock.js";
+import type { Address } from "../../src/domain/chat/address.js";
+import { threadRefused } from "../../src/domain/chat/thread.js";
+import { pauseAfter } from "../../src/lib/time/backoff.js";
+import { type Clock, wait } from "../../src/lib/time/clock.js";
 import { type Caller, unexpected } from "./caller.js";
 import { type ApiFailure, isPassing, readFailure, requestError } from "./errors.js";
 

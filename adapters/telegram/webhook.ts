@@ -1,13 +1,13 @@
 /** Webhook mode: Telegram calls us. A call is answered only when its update is on disk; anything but 2xx comes again. */
 import { createHash } from "node:crypto";
 import type { WebhookInfo } from "grammy/types";
-import type { AdapterState, CursorStore } from "../../src/domain/adapter.js";
-import { backoffMs, MAX_PAUSE_MS } from "../../src/lib/backoff.js";
-import { type Clock, wait } from "../../src/lib/clock.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import type { AdapterState, CursorStore } from "../../src/domain/chat/adapter.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
-import { sameSecret } from "../../src/lib/secret.js";
+import { sameSecret } from "../../src/lib/signing/secret.js";
+import { backoffMs, MAX_PAUSE_MS } from "../../src/lib/time/backoff.js";
+import { type Clock, wait } from "../../src/lib/time/clock.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import type { Caller } from "./caller.js";
 import { describeFailure, isTokenRefused, readFailure, retryAfterOf } from "./errors.js";
 import type { Intake } from "./intake.js";

@@ -1,6 +1,6 @@
 /** What a web chat message carries besides its text: rendered parts, buttons, files, reactions. Stored as JSON in the message's row. */
 import { z } from "zod";
-import { type Attachment, attachment, inboundMessage } from "../../src/domain/message.js";
+import { type Attachment, attachment, inboundMessage } from "../../src/domain/chat/message.js";
 
 const pageCard = z.object({
   title: z.string().optional(),

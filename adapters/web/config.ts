@@ -1,6 +1,6 @@
 /** Settings of the web chat: `web:` in hookgate.yaml. */
 import { z } from "zod";
-import { whyBadName } from "../../src/lib/person-name.js";
+import { whyBadName } from "../../src/lib/text/person-name.js";
 
 const personName = z
   .string()

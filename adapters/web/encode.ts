@@ -1,6 +1,6 @@
 /** A message as the body of a chat row. The page has no limits of length or form, so one part holds everything. */
-import type { EncodedPart } from "../../src/domain/adapter.js";
-import type { OutboundMessage } from "../../src/domain/message.js";
+import type { EncodedPart } from "../../src/domain/chat/adapter.js";
+import type { OutboundMessage } from "../../src/domain/chat/message.js";
 import { isElsewhere, type RowBody, rowBody } from "./body.js";
 import { formatWeb } from "./format.js";
 

@@ -2,8 +2,8 @@
  * The events that a stored chat row stands for. Everything in them derives from the row, so that a row offered again after
  * a crash gives the same event ids and the inbox recognises them.
  */
-import type { InboundEvent, InteractionRef } from "../../src/domain/event.js";
-import type { InboundMessage } from "../../src/domain/message.js";
+import type { InboundEvent, InteractionRef } from "../../src/domain/chat/event.js";
+import type { InboundMessage } from "../../src/domain/chat/message.js";
 import type { WebChatMessage } from "../../src/domain/store.js";
 import { readBody } from "./body.js";
 

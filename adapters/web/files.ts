@@ -1,10 +1,9 @@
 /** Files that are elsewhere: the page shows none of another server, and links of a platform expire, so their bytes are kept here. */
-import type { EncodedPart, GatewayPort, SendOperation, SendResult } from "../../src/domain/adapter.js";
-import { type Attachment, isSameFile } from "../../src/domain/message.js";
-import { systemClock } from "../../src/lib/clock.js";
+import type { EncodedPart, GatewayPort, SendOperation, SendResult } from "../../src/domain/chat/adapter.js";
+import { type Attachment, isSameFile } from "../../src/domain/chat/message.js";
 import { errorMessage } from "../../src/lib/errors.js";
+import type { LostFile } from "../../src/lib/files/lost-file.js";
 import type { Logger } from "../../src/lib/logger.js";
-import type { LostFile } from "../../src/lib/lost-file.js";
 import { literalMarkdown } from "../../src/lib/markdown/escape.js";
 import type { Destinations } from "../../src/lib/outgoing/destinations.js";
 import {
@@ -14,6 +13,7 @@ import {
   missingFile,
   whyNotFetched,
 } from "../../src/lib/outgoing/file-bytes.js";
+import { systemClock } from "../../src/lib/time/clock.js";
 import { isElsewhere } from "./body.js";
 import { decodeBody } from "./encode.js";
 import { writtenHtml } from "./format.js";

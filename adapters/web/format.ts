@@ -1,5 +1,5 @@
 /** A message for the web chat's page: HTML made from the tree (nothing raw passes), the card in parts, buttons and files as they are. */
-import type { Attachment, Button, OutboundMessage } from "../../src/domain/message.js";
+import type { Attachment, Button, OutboundMessage } from "../../src/domain/chat/message.js";
 import { flatten } from "../../src/lib/markdown/flatten.js";
 import { cardTree, EMPTY_MESSAGE, joinRich, readRich, readTree } from "../../src/lib/markdown/message.js";
 import { literal, type Root } from "../../src/lib/markdown/nodes.js";

@@ -1,9 +1,9 @@
 /** What people do on the page: stored in the chat, offered to the gateway, and only then confirmed. */
-import type { Acknowledgement, GatewayPort } from "../../src/domain/adapter.js";
-import type { InboundEvent } from "../../src/domain/event.js";
+import type { Acknowledgement, GatewayPort } from "../../src/domain/chat/adapter.js";
+import type { InboundEvent } from "../../src/domain/chat/event.js";
 import type { WebChatChange, WebChatMessage, WebChatStore, WebRoom } from "../../src/domain/store.js";
-import type { Clock } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
+import type { Clock } from "../../src/lib/time/clock.js";
 import { type RowBody, readBody } from "./body.js";
 import {
   createdEvent,

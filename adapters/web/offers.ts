@@ -3,12 +3,12 @@
  * between the two would lose the message for the hooks. So a mark on disk says up to where everything was accepted, and
  * everything after it is offered again at the next start. The inbox knows what it has seen.
  */
-import type { CursorStore, GatewayPort } from "../../src/domain/adapter.js";
-import type { InboundEvent } from "../../src/domain/event.js";
+import type { CursorStore, GatewayPort } from "../../src/domain/chat/adapter.js";
+import type { InboundEvent } from "../../src/domain/chat/event.js";
 import type { WebChatMessage, WebChatStore, WebRoom } from "../../src/domain/store.js";
-import type { Clock, Timer } from "../../src/lib/clock.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
+import type { Clock, Timer } from "../../src/lib/time/clock.js";
 import { readBody } from "./body.js";
 import { createdEvent, deletedEvent, editedEvent, reactionEvent } from "./events.js";
 

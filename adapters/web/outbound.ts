@@ -1,8 +1,8 @@
 /** Posts, edits and deletes what the gateway says. A nonce posts once, whatever happens between the request and its answer. */
-import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
+import type { SendOperation, SendResult } from "../../src/domain/chat/adapter.js";
 import type { WebChatMessage, WebChatStore } from "../../src/domain/store.js";
-import type { Clock } from "../../src/lib/clock.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
+import type { Clock } from "../../src/lib/time/clock.js";
 import { readBody } from "./body.js";
 import { decodeBody } from "./encode.js";
 import type { Feed } from "./feed.js";

@@ -2,9 +2,9 @@
  * What the web chat offers to the HTTP routes that serve its page. Writes resolve when the event is on disk in the chat
  * and in the gateway's inbox; a `nonce` makes a repeated write the same write.
  */
-import type { Acknowledgement } from "../../src/domain/adapter.js";
-import type { Choice, CommandSpec, CompletionQuery, OptionValue } from "../../src/domain/command.js";
-import type { Attachment, Button, InboundMessage } from "../../src/domain/message.js";
+import type { Acknowledgement } from "../../src/domain/chat/adapter.js";
+import type { Choice, CommandSpec, CompletionQuery, OptionValue } from "../../src/domain/chat/command.js";
+import type { Attachment, Button, InboundMessage } from "../../src/domain/chat/message.js";
 import type { PageCard } from "./body.js";
 
 /** Somebody who is logged in. */

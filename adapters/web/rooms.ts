@@ -1,8 +1,8 @@
 /** Rooms: those of the configuration, those that people add, and each person's direct conversation with the gateway. */
 import type { WebChatStore, WebRoom } from "../../src/domain/store.js";
 import { HookgateError } from "../../src/lib/errors.js";
-import { looksLike, whyBadName } from "../../src/lib/person-name.js";
-import { shortCopy } from "../../src/lib/short-copy.js";
+import { looksLike, whyBadName } from "../../src/lib/text/person-name.js";
+import { shortCopy } from "../../src/lib/text/short-copy.js";
 import type { PageRoom, WebPerson } from "./port.js";
 import { maySeeRoom } from "./view.js";
 

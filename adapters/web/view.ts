@@ -1,7 +1,7 @@
 /** A stored message as one person's page sees it. Decides what that person may see; holds no state. */
-import type { Attachment } from "../../src/domain/message.js";
+import type { Attachment } from "../../src/domain/chat/message.js";
 import type { WebChatMessage, WebRoom } from "../../src/domain/store.js";
-import { shownName } from "../../src/lib/person-name.js";
+import { shownName } from "../../src/lib/text/person-name.js";
 import { readBody } from "./body.js";
 import type { PageMessage, WebPerson } from "./port.js";
 

@@ -2,10 +2,10 @@
  * The web chat as a platform. Here the platform is ourselves: what people do comes in through `port`, called by the HTTP
  * routes, and what the gateway sends becomes a row that open pages read.
  */
-import type { Adapter, AdapterContext, GatewayPort } from "../../src/domain/adapter.js";
+import type { Adapter, AdapterContext, GatewayPort } from "../../src/domain/chat/adapter.js";
 import type { WebChatMessage, WebChatStore } from "../../src/domain/store.js";
-import type { Clock } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
+import type { Clock } from "../../src/lib/time/clock.js";
 import { readBody } from "./body.js";
 import { encodeWeb } from "./encode.js";
 import { BOT_ID, PLATFORM } from "./events.js";

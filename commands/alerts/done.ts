@@ -1,11 +1,11 @@
 /** The answer to something done with an alert: one short line. What stands on the card changes by itself. */
-import { type Alert, stateWord } from "../../src/domain/alert.js";
+import { type Alert, stateWord } from "../../src/domain/alerts/alert.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
-import type { Clock } from "../../src/lib/clock.js";
-import { formatDuration } from "../../src/lib/duration.js";
 import { writeMoment } from "../../src/lib/markdown/tokens.js";
+import type { Clock } from "../../src/lib/time/clock.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import type { AlertDesk } from "../deps.js";
-import { code, count, plain } from "../text.js";
+import { code, count, plain } from "../show/text.js";
 import { alertData } from "./need.js";
 
 export interface Acted {

@@ -1,12 +1,12 @@
 /** `/alerts [open|mine|all]`: what fires first, then what an operator has or put off; in each the worst first. */
 
-import { urgencyOf } from "../../src/domain/alert.js";
-import { countTexts } from "../../src/domain/alert-counts.js";
+import { urgencyOf } from "../../src/domain/alerts/alert.js";
+import { countTexts } from "../../src/domain/alerts/alert-counts.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
-import { ago, count, plain } from "../text.js";
+import { ago, count, plain } from "../show/text.js";
 import { actorOf, alertData, needAlerts } from "./need.js";
 
 const PAGE_SIZE = 10;

@@ -1,10 +1,11 @@
 /** What the alert commands have in common: the desk, who acts, and naming an alert. */
-import { formatAddress } from "../../src/domain/address.js";
-import type { Actor, Alert } from "../../src/domain/alert.js";
-import type { OptionSpec } from "../../src/domain/command.js";
+
+import type { Actor, Alert } from "../../src/domain/alerts/alert.js";
+import { formatAddress } from "../../src/domain/chat/address.js";
+import type { OptionSpec } from "../../src/domain/chat/command.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
-import { parseDuration } from "../../src/lib/duration.js";
 import { HookgateError } from "../../src/lib/errors.js";
+import { parseDuration } from "../../src/lib/time/duration.js";
 import { badUsage, missing, notFound } from "../answer.js";
 import type { AlertDesk, CommandDeps } from "../deps.js";
 

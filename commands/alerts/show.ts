@@ -1,11 +1,11 @@
 /** `/alerts show ID`: one alert with its history, and every button. The answer to "More…" on its card. */
 
 import type { Coming } from "../../src/alerts/coming.js";
-import { formatAddress } from "../../src/domain/address.js";
+import { formatAddress } from "../../src/domain/chat/address.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { CommandDeps } from "../deps.js";
-import { clip } from "../text.js";
+import { clip } from "../show/text.js";
 import { alertData, needAlerts } from "./need.js";
 
 export async function showAlert(deps: CommandDeps, { at }: CommandContext, id: string): Promise<CommandAnswer> {

@@ -1,8 +1,8 @@
 /** A configured hook in words: what starts it, what it does, where it stands. */
 import { basename } from "node:path";
 import type { Definition, Place } from "../../src/automations/definition/definition.js";
-import { formatDuration, writeDuration } from "../../src/lib/duration.js";
-import { code } from "../text.js";
+import { formatDuration, writeDuration } from "../../src/lib/time/duration.js";
+import { code } from "../show/text.js";
 
 export function triggerText({ trigger, point, phase }: Definition): string {
   switch (trigger.kind) {

@@ -1,17 +1,17 @@
 /** What became of what a run handed to the outbox, in words. `fatesOf` decides what became of it. */
 
 import { DUE_POINT, STARTED_STATUSES, toolCallsOf } from "../../src/domain/automation.js";
-import { FATES, type Fate, fatesOf, handedOver, type Ran } from "../../src/domain/fates.js";
+import { FATES, type Fate, fatesOf, handedOver, type Ran } from "../../src/domain/deliveries/fates.js";
+import { watchDelivery } from "../../src/domain/deliveries/watch-delivery.js";
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
 import type { Delivery } from "../../src/domain/store.js";
-import { watchDelivery } from "../../src/domain/watch-delivery.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { endText, goneText } from "../journey/why-not-reached.js";
 import { nextStepText } from "../outbox/letter.js";
-import { hasFailed, outcomeText } from "../show-dispatch.js";
-import { code } from "../text.js";
+import { hasFailed, outcomeText } from "../runs/show-dispatch.js";
+import { code } from "../show/text.js";
 import { conversationText, placeText } from "../who.js";
 import { readableDispatch, readableEnd, readableLetter } from "./owner-only.js";
 import { shownReason } from "./said.js";

@@ -3,12 +3,12 @@ import type { Definition } from "../../src/automations/definition/definition.js"
 import type { AutomationDesk } from "../../src/automations/desk.js";
 import type { AutomationRun, StepRecord } from "../../src/domain/automation.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/duration.js";
 import { newId } from "../../src/lib/id.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { badUsage } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { type FirePayload, readObject, readPayload } from "../payload.js";
-import { code } from "../text.js";
+import { type FirePayload, readObject, readPayload } from "../runs/payload.js";
+import { code } from "../show/text.js";
 import { needForRunning } from "./owner-only.js";
 import { STEP_SIGNS } from "./show-run.js";
 

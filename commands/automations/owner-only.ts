@@ -3,14 +3,14 @@
  * that give work to a runner: who may not give it tasks does not fire or enable them.
  */
 import type { AttemptRecord, AutomationRun } from "../../src/domain/automation.js";
-import { WITHDRAWN_BY } from "../../src/domain/given-up.js";
-import type { About } from "../../src/domain/hearing.js";
-import { hasRole, type Role } from "../../src/domain/identity.js";
+import type { About } from "../../src/domain/chat/hearing.js";
+import { hasRole, type Role } from "../../src/domain/chat/identity.js";
+import { WITHDRAWN_BY } from "../../src/domain/deliveries/given-up.js";
 import { type DispatchRecord, namedBy, type RunRecord } from "../../src/domain/journal.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import type { CommandDeps } from "../deps.js";
-import { maySeeReasons, REASON_WITHHELD, withoutReasons } from "../hook-reasons.js";
+import { maySeeReasons, REASON_WITHHELD, withoutReasons } from "../hooks/hook-reasons.js";
 import type { Reading } from "./show-run.js";
 
 /** The person who reads. */

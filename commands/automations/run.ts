@@ -1,12 +1,12 @@
 /** `/run ID` of a configured hook: every attempt with its steps, what it rendered and what came back. */
 import type { AutomationRun } from "../../src/domain/automation.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { answer, commandButton, word } from "../answer.js";
-import { causeWords } from "../cause-words.js";
 import type { CommandDeps } from "../deps.js";
-import { mayHearIn, needToReveal } from "../reveal.js";
-import { code, inOneLine, jsonBlock, plain } from "../text.js";
+import { causeWords } from "../show/cause-words.js";
+import { mayHearIn, needToReveal } from "../show/reveal.js";
+import { code, inOneLine, jsonBlock, plain } from "../show/text.js";
 import { conversationText } from "../who.js";
 import { effectData, effectOf } from "./effect.js";
 import { aboutRun, mayFireLive, mayReveal, needForReveal, readableRun, readingOf, recordReveal } from "./owner-only.js";

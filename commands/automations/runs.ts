@@ -4,9 +4,9 @@ import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.j
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
-import { NOBODY, type RunRow, rowButtons, rowLine, whoseIt } from "../run-row.js";
-import { MAX_ROWS, rememberRows } from "../seen-runs.js";
-import { code, count } from "../text.js";
+import { NOBODY, type RunRow, rowButtons, rowLine, whoseIt } from "../runs/run-row.js";
+import { MAX_ROWS, rememberRows } from "../runs/seen-runs.js";
+import { code, count } from "../show/text.js";
 import { type Effect, effectData, effectOf } from "./effect.js";
 import { readableRun, readingOf } from "./owner-only.js";
 import { automationRunData, hasFailedRun, statusText } from "./show-run.js";

@@ -1,8 +1,8 @@
 /** What a run of a configured hook said, and where. */
 
 import type { AutomationRun } from "../../src/domain/automation.js";
-import { handedOver } from "../../src/domain/fates.js";
-import { plain } from "../text.js";
+import { handedOver } from "../../src/domain/deliveries/fates.js";
+import { plain } from "../show/text.js";
 
 const MAX_REASON = 300;
 

@@ -2,14 +2,14 @@
 
 import type { Definition } from "../../src/automations/definition/definition.js";
 import type { AttemptRecord, AutomationRun } from "../../src/domain/automation.js";
-import { hasRole } from "../../src/domain/identity.js";
+import { hasRole } from "../../src/domain/chat/identity.js";
 import { parseSkipReason } from "../../src/domain/skip-reason.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { roleToRevealIn } from "../reveal.js";
-import { outcomeText } from "../show-dispatch.js";
-import { code, plain } from "../text.js";
+import { outcomeText } from "../runs/show-dispatch.js";
+import { roleToRevealIn } from "../show/reveal.js";
+import { code, plain } from "../show/text.js";
 import { effectData, effectOf, untilSettled } from "./effect.js";
 import type { HandPayload } from "./fire.js";
 import { mayFireLive, mayReveal, readableRun, readingOf, recordReveal } from "./owner-only.js";

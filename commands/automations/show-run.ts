@@ -1,8 +1,8 @@
 /** How runs of configured hooks look in an answer. */
 import type { AttemptRecord, AutomationRun, AutomationRunStatus, StepRecord } from "../../src/domain/automation.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/duration.js";
-import { ago, block, clip, code, jsonBlock, plain, table } from "../text.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
+import { ago, block, clip, code, jsonBlock, plain, table } from "../show/text.js";
 
 const SIGNS: Record<AutomationRunStatus, string> = {
   queued: "…",

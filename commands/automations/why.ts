@@ -1,10 +1,10 @@
 /** What stands between a configured hook and its next run, beside what the registry checks: its gates, and what they refused last. */
 import type { Definition } from "../../src/automations/definition/definition.js";
-import type { HookInfo } from "../../src/hooks/registration.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import type { HookInfo } from "../../src/hooks/registration/registration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import type { CommandDeps } from "../deps.js";
-import { ago, code, plain } from "../text.js";
-import { nameIn } from "../who-is.js";
+import { ago, code, plain } from "../show/text.js";
+import { nameIn } from "../show/who-is.js";
 
 export interface GateFacts {
   /** Undefined when nothing would refuse it. */

@@ -1,7 +1,7 @@
 /** `/hooks add`: not here, and why; with what to paste instead. */
 import type { CommandAnswer } from "../../src/gateway/commands.js";
 import { answer, commandButton } from "../answer.js";
-import { block, code } from "../text.js";
+import { block, code } from "../show/text.js";
 
 const SNIPPET = `- id: disk-check
   description: Show how full the disk is

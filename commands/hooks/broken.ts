@@ -7,7 +7,7 @@ import { answer, commandButton } from "../answer.js";
 import { sourceText } from "../automations/describe.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
-import { code, count, plain } from "../text.js";
+import { code, count, plain } from "../show/text.js";
 import { stoppedText } from "./stopped.js";
 
 const PAGE_SIZE = 10;

@@ -2,14 +2,14 @@
 import type { BrokenHook } from "../../src/automations/desk.js";
 import type { OpenBreaker } from "../../src/automations/gates/breaker.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import { nearest } from "../../src/lib/nearest.js";
-import { shortened } from "../../src/lib/shortened.js";
+import { shortened } from "../../src/lib/text/shortened.js";
+import { nearest } from "../../src/lib/validation/nearest.js";
 import { answer, commandButton, word } from "../answer.js";
 import { type Effect, effectData, lastEffect } from "../automations/effect.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { familyOf } from "../resolve.js";
-import { align, block, CHAT_WIDTH, code, count, plain, shortDuration } from "../text.js";
+import { align, block, CHAT_WIDTH, code, count, plain, shortDuration } from "../show/text.js";
 import { brokenData, showBroken } from "./broken.js";
 import { pausedText } from "./pause.js";
 import { type HookRow, readHookRows } from "./rows.js";

@@ -1,10 +1,10 @@
 /** `/hooks next`: what fires when. */
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, sizeOf } from "../page.js";
-import { ago, clip, clockTime, code, count, plain, table } from "../text.js";
+import { ago, clip, clockTime, code, count, plain, table } from "../show/text.js";
 import { pausedText } from "./pause.js";
 import { stoppedUntil } from "./stopped.js";
 

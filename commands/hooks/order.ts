@@ -1,11 +1,11 @@
 /** `/hooks order POINT`: who runs, in what order. */
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import type { HookInfo } from "../../src/hooks/registration.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import type { HookInfo } from "../../src/hooks/registration/registration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { resolveTarget } from "../resolve.js";
-import { code, plain, table } from "../text.js";
+import { code, plain, table } from "../show/text.js";
 
 export async function showOrder(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const { point } = resolveTarget(deps, context.options.id);

@@ -1,8 +1,8 @@
 /** A switch in chat that holds against what is written of the hook: whose it is, since when, and what is written. */
-import type { HookInfo } from "../../src/hooks/registration.js";
+import type { HookInfo } from "../../src/hooks/registration/registration.js";
 import type { CommandDeps } from "../deps.js";
-import { ago, code, plain } from "../text.js";
-import { nameIn } from "../who-is.js";
+import { ago, code, plain } from "../show/text.js";
+import { nameIn } from "../show/who-is.js";
 
 type Deps = Pick<CommandDeps, "switches" | "registry" | "clock">;
 

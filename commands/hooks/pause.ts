@@ -2,8 +2,8 @@
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, badUsage, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { ago, code } from "../text.js";
-import { nameIn, whoIs } from "../who-is.js";
+import { ago, code } from "../show/text.js";
+import { nameIn, whoIs } from "../show/who-is.js";
 
 export async function pauseHooks(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const automations = needAll(deps, context);

@@ -2,15 +2,15 @@
 
 import type { AutomationRun, AutomationRunStatus, DecisionKind } from "../../src/domain/automation.js";
 import type { HookStats, Journal, Outcome } from "../../src/domain/journal.js";
-import type { HookInfo } from "../../src/hooks/registration.js";
+import type { HookInfo } from "../../src/hooks/registration/registration.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { isInJournal } from "../journey/background.js";
 import { cutOffFinder, type Ending, endingsByHook } from "../journey/cut-off-points.js";
 import { familyOf } from "../resolve.js";
-import { outcomeText } from "../show-dispatch.js";
-import { code, plain } from "../text.js";
+import { outcomeText } from "../runs/show-dispatch.js";
+import { code, plain } from "../show/text.js";
 
 /** One row of `/hooks --json`. */
 export interface HookRow extends Omit<HookStats, "hookId"> {

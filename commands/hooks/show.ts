@@ -1,11 +1,11 @@
 /** `/hooks show ID`: one hook, whole. */
 import type { Definition } from "../../src/automations/definition/definition.js";
 import type { BrokenHook } from "../../src/automations/desk.js";
-import { hasRole } from "../../src/domain/identity.js";
+import { hasRole } from "../../src/domain/chat/identity.js";
 import { lostPoint } from "../../src/domain/lost-point.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import type { HookInfo } from "../../src/hooks/registration.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import type { HookInfo } from "../../src/hooks/registration/registration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import { definitionData, gatesText, pipelineText, sourceText, triggerText } from "../automations/describe.js";
 import { effectData, lastEffect } from "../automations/effect.js";
@@ -13,7 +13,7 @@ import type { CommandDeps } from "../deps.js";
 import { unrecordedByKill } from "../journey/cut-off.js";
 import { endingText } from "../journey/cut-off-points.js";
 import { isHookOrPoint, resolveHook } from "../resolve.js";
-import { ago, clip, code, count, plain } from "../text.js";
+import { ago, clip, code, count, plain } from "../show/text.js";
 import { brokenData, brokenText } from "./broken.js";
 import { outrankedText } from "./outranked.js";
 import { cutOffHookText, lastOutcomeText, readHookRow, skipText } from "./rows.js";

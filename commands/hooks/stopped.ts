@@ -1,8 +1,8 @@
 /** Hooks whose breaker is open: they failed again and again, and are not run for a while. */
 import type { OpenBreaker } from "../../src/automations/gates/breaker.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import type { CommandDeps } from "../deps.js";
-import { clockTime, code } from "../text.js";
+import { clockTime, code } from "../show/text.js";
 
 export function stoppedText({ hookId, failures, openUntil }: OpenBreaker, now: number): string {
   return openUntil > now

@@ -1,12 +1,12 @@
 /** `/hooks enable|disable ID`: durable, and in force from the next dispatch. */
-import { hasRole } from "../../src/domain/identity.js";
+import { hasRole } from "../../src/domain/chat/identity.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
 import { isOwnerOnly, needForRunning } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 import { resolveHook } from "../resolve.js";
-import { code } from "../text.js";
-import { whoIs } from "../who-is.js";
+import { code } from "../show/text.js";
+import { whoIs } from "../show/who-is.js";
 
 export async function switchHook(deps: CommandDeps, context: CommandContext, enabled: boolean): Promise<CommandAnswer> {
   const hook = resolveHook(deps, context.options.id);

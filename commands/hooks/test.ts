@@ -5,7 +5,7 @@ import { fireConfigured, readHandPayload } from "../automations/fire.js";
 import { showFired } from "../automations/show-fired.js";
 import type { CommandDeps } from "../deps.js";
 import { resolveHook } from "../resolve.js";
-import { needToFireLast } from "../reveal.js";
+import { needToFireLast } from "../show/reveal.js";
 
 export async function testHook(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const { id } = resolveHook(deps, context.options.id);

@@ -1,16 +1,16 @@
 /** Why a hook ran or did not run for one message: what ran is in the journal, what did not follows from the message's path. */
 
 import type { AutomationRun } from "../../src/domain/automation.js";
-import { madeBy } from "../../src/domain/fates.js";
+import type { Button } from "../../src/domain/chat/message.js";
+import { madeBy } from "../../src/domain/deliveries/fates.js";
 import { type DispatchRecord, type RunRecord, rootOf } from "../../src/domain/journal.js";
-import type { Button } from "../../src/domain/message.js";
 import { parseSkipReason } from "../../src/domain/skip-reason.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { CrashedDispatch } from "../../src/hooks/attempts.js";
 import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
-import type { HookInfo } from "../../src/hooks/registration.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import type { HookInfo } from "../../src/hooks/registration/registration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import { effectData, effectOf, effectsOf, insteadIn } from "../automations/effect.js";
 import type { CommandDeps } from "../deps.js";
@@ -40,8 +40,8 @@ import {
   runOutcomeText,
   unansweredText,
   usedFallback,
-} from "../show-dispatch.js";
-import { ago, code, count, plain } from "../text.js";
+} from "../runs/show-dispatch.js";
+import { ago, code, count, plain } from "../show/text.js";
 import {
   disabledReason,
   enabledLater,

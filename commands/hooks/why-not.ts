@@ -3,13 +3,13 @@
 import { DUE_POINT } from "../../src/domain/automation.js";
 import { type DispatchRecord, type Outcome, type RunRecord, rootOf } from "../../src/domain/journal.js";
 import type { InboxRow } from "../../src/domain/store.js";
-import type { HookInfo } from "../../src/hooks/registration.js";
+import type { HookInfo } from "../../src/hooks/registration/registration.js";
 import type { CommandDeps } from "../deps.js";
 import { heldAt, type Switching, switchesOf } from "../journey/audit.js";
 import { type Journey, POINT_OF_CHANGE } from "../journey/find.js";
 import { isBlock, isPutOff } from "../journey/put-off.js";
-import { failedRun, usedFallback } from "../show-dispatch.js";
-import { ago, code, plain } from "../text.js";
+import { failedRun, usedFallback } from "../runs/show-dispatch.js";
+import { ago, code, plain } from "../show/text.js";
 import { operatorName } from "../who.js";
 
 /** Points that fire for the one hook whose trigger came. */

@@ -3,9 +3,9 @@ import { type DispatchFilter, type DispatchRecord, rootOf } from "../../src/doma
 import { lostPoint } from "../../src/domain/lost-point.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { ExplainedCheck, Explanation } from "../../src/hooks/explain.js";
-import type { HookInfo } from "../../src/hooks/registration.js";
+import type { HookInfo } from "../../src/hooks/registration/registration.js";
 import type { RunningHook } from "../../src/hooks/running.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { answer, word } from "../answer.js";
 import { effectData, lastEffect } from "../automations/effect.js";
 import { readableDispatch, readableRun } from "../automations/owner-only.js";
@@ -15,10 +15,10 @@ import { backgroundText, hasNotRun, isAttempt, isFiringAt } from "../journey/bac
 import { unrecordedByKill } from "../journey/cut-off.js";
 import { crashedAt, crashText, cutOffAfter, endingText } from "../journey/cut-off-points.js";
 import { runningNowText, runningText } from "../journey/surroundings.js";
-import { newestDispatches } from "../newest-dispatches.js";
-import { isByHand } from "../payload.js";
-import { outcomeText, unansweredText } from "../show-dispatch.js";
-import { ago, clockTime, code, count, plain } from "../text.js";
+import { newestDispatches } from "../runs/newest-dispatches.js";
+import { isByHand } from "../runs/payload.js";
+import { outcomeText, unansweredText } from "../runs/show-dispatch.js";
+import { ago, clockTime, code, count, plain } from "../show/text.js";
 import { brokenText } from "./broken.js";
 import { followText, outrankedText } from "./outranked.js";
 import { cutOffHookText, type HookRow, lastOutcomeText, readHookRow, skipText } from "./rows.js";

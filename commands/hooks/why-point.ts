@@ -2,7 +2,7 @@
 import type { DispatchRecord } from "../../src/domain/journal.js";
 import type { InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
-import type { HookInfo } from "../../src/hooks/registration.js";
+import type { HookInfo } from "../../src/hooks/registration/registration.js";
 import { answer, commandButton, word } from "../answer.js";
 import { insteadsIn } from "../automations/effect.js";
 import type { CommandDeps } from "../deps.js";
@@ -13,9 +13,9 @@ import type { Journey } from "../journey/find.js";
 import { isLedTo, lostText, unlinkedText } from "../journey/led-to.js";
 import { runningText } from "../journey/surroundings.js";
 import { claimerOf, cutOffsAt, lostAt, whyNotReached } from "../journey/why-not-reached.js";
-import { isByHand } from "../payload.js";
-import { dispatchLine, errorText, runOutcomeText, unansweredText } from "../show-dispatch.js";
-import { ago, code, plain } from "../text.js";
+import { isByHand } from "../runs/payload.js";
+import { dispatchLine, errorText, runOutcomeText, unansweredText } from "../runs/show-dispatch.js";
+import { ago, code, plain } from "../show/text.js";
 import { whyNoTurn } from "./why-not.js";
 
 /** Dispatches shown, those that ended alike counted once; `--json` has all. */

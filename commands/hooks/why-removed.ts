@@ -9,7 +9,7 @@ import { statusText } from "../automations/show-run.js";
 import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { isInJournal } from "../journey/background.js";
-import { ago, code, plain } from "../text.js";
+import { ago, code, plain } from "../show/text.js";
 
 /** Dispatches in which its last run is looked for. */
 const LAST_DISPATCHES = 100;

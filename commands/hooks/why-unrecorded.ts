@@ -1,14 +1,14 @@
 /** `/hooks why POINT t_…` where nothing of the point is on record for the task: a point without an enabled hook is not recorded. */
 import type { CommandAnswer } from "../../src/gateway/commands.js";
 import type { LifecyclePhase } from "../../src/hooks/point.js";
-import type { HookInfo } from "../../src/hooks/registration.js";
+import type { HookInfo } from "../../src/hooks/registration/registration.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { isFiringAt } from "../journey/background.js";
 import { crashedAt, crashText } from "../journey/cut-off-points.js";
 import type { Journey } from "../journey/find.js";
 import { familyOf } from "../resolve.js";
-import { code } from "../text.js";
+import { code } from "../show/text.js";
 
 /** Undefined for what is no task, and where the point is on record for it. */
 export async function explainUnrecorded(

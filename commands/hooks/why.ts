@@ -4,14 +4,14 @@
  */
 
 import type { BrokenHook } from "../../src/automations/desk.js";
-import { formatAddress } from "../../src/domain/address.js";
 import type { AutomationRun } from "../../src/domain/automation.js";
-import { isInDoubt } from "../../src/domain/given-up.js";
+import { formatAddress } from "../../src/domain/chat/address.js";
+import { isInDoubt } from "../../src/domain/deliveries/given-up.js";
+import { purgeOf } from "../../src/domain/deliveries/purges.js";
 import { type DispatchRecord, rootOf } from "../../src/domain/journal.js";
-import { purgeOf } from "../../src/domain/purges.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import type { HookInfo } from "../../src/hooks/registration.js";
+import type { HookInfo } from "../../src/hooks/registration/registration.js";
 import type { AnyPoint } from "../../src/hooks/signatures.js";
 import { answer, commandButton, word } from "../answer.js";
 import { readableDispatch, readableEnd, readableLetter, readableRun } from "../automations/owner-only.js";
@@ -22,8 +22,8 @@ import { hasWork, notRecordedText, noWorkText, showOf, type Work } from "../jour
 import { showPath } from "../journey/path.js";
 import { goneText } from "../journey/why-not-reached.js";
 import { isHookOrPoint, resolveTarget } from "../resolve.js";
-import { runOutcomeText } from "../show-dispatch.js";
-import { ago, clip, clockTime, code, plain } from "../text.js";
+import { runOutcomeText } from "../runs/show-dispatch.js";
+import { ago, clip, clockTime, code, plain } from "../show/text.js";
 import { conversationText, placeText } from "../who.js";
 import { showBrokenHook } from "./show.js";
 import { explainGone, explainMessage, OF_MESSAGES } from "./why-message.js";

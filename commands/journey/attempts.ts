@@ -1,9 +1,10 @@
 /** How often handling a message was started, beside the last attempt: what put it off, and whether the process ended in between. */
+
+import { MAY_CRASH } from "../../src/domain/deliveries/letters.js";
 import { rootOf } from "../../src/domain/journal.js";
-import { MAY_CRASH } from "../../src/domain/letters.js";
 import type { InboxRow } from "../../src/domain/store.js";
 import type { CommandDeps } from "../deps.js";
-import { clockTime, code, plain } from "../text.js";
+import { clockTime, code, plain } from "../show/text.js";
 import { isOfBackground } from "./background.js";
 import { cutOffsOf } from "./cut-off.js";
 import type { Journey } from "./find.js";

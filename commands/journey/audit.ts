@@ -1,6 +1,12 @@
 /** What the audit knows of hooks and deliveries: who switched a hook, who purged, released and retried what. */
-import { DELETED_BEFORE } from "../../src/domain/given-up.js";
-import { entriesSince, type FormerEnd, formerEndOf, formerEndsKept, idsOf } from "../../src/domain/purges.js";
+import { DELETED_BEFORE } from "../../src/domain/deliveries/given-up.js";
+import {
+  entriesSince,
+  type FormerEnd,
+  formerEndOf,
+  formerEndsKept,
+  idsOf,
+} from "../../src/domain/deliveries/purges.js";
 import type { AuditEntry, Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { readableEnd } from "../automations/owner-only.js";

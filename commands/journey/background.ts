@@ -5,11 +5,11 @@ import { isUnfinished } from "../../src/domain/automation.js";
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
 import { parseSkipReason } from "../../src/domain/skip-reason.js";
 import type { RunningHook } from "../../src/hooks/running.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { statusText, tookMs } from "../automations/show-run.js";
 import type { CommandDeps } from "../deps.js";
-import { clockTime, code, plain } from "../text.js";
-import { nameIn } from "../who-is.js";
+import { clockTime, code, plain } from "../show/text.js";
+import { nameIn } from "../show/who-is.js";
 
 /** Runs of one message or delivery that are read. */
 export const MAX_RUNS = 200;

@@ -1,10 +1,10 @@
 /** What became of the edits and deletions of a message, where it was passed on to. */
-import { addressOf } from "../../src/domain/event.js";
+import { addressOf } from "../../src/domain/chat/event.js";
+import { purgeOf } from "../../src/domain/deliveries/purges.js";
 import { copyId } from "../../src/domain/journal.js";
-import { purgeOf } from "../../src/domain/purges.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandDeps } from "../deps.js";
-import { code } from "../text.js";
+import { code } from "../show/text.js";
 
 /** Edits of a message of the gateway, and edits and deletions of a copy, that a path shows. */
 const LAST_EDITS = 3;

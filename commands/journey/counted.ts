@@ -1,8 +1,8 @@
 /** A dispatch that was asked again: under which number the hooks decided at last, and what came of it. */
 import { type DispatchRecord, rootOf } from "../../src/domain/journal.js";
 import type { CommandDeps } from "../deps.js";
-import { dispatchOutcome } from "../show-dispatch.js";
-import { code, plain } from "../text.js";
+import { dispatchOutcome } from "../runs/show-dispatch.js";
+import { code, plain } from "../show/text.js";
 import { isPutOff } from "./put-off.js";
 
 /** Points whose hooks decide; each new round of a message or a delivery fires them under the next number. */

@@ -1,12 +1,13 @@
 /** Which points were firing when the process ended, as far as the queues know: the journal records a dispatch at its end. */
+
+import { HOOKS_MAY_CRASH, MAY_CRASH } from "../../src/domain/deliveries/letters.js";
+import { purgedBecauseFinder } from "../../src/domain/deliveries/purges.js";
 import { numberedDispatch, rootOf } from "../../src/domain/journal.js";
-import { HOOKS_MAY_CRASH, MAY_CRASH } from "../../src/domain/letters.js";
-import { purgedBecauseFinder } from "../../src/domain/purges.js";
 import type { InboxRow } from "../../src/domain/store.js";
 import type { CrashedDispatch } from "../../src/hooks/attempts.js";
 import type { Ender } from "../../src/hooks/given-up.js";
 import type { CommandDeps } from "../deps.js";
-import { ago, clockTime, code } from "../text.js";
+import { ago, clockTime, code } from "../show/text.js";
 import { cutOffsOf, undecidedOf } from "./cut-off.js";
 import { type Journey, POINT_OF_CHANGE } from "./find.js";
 import { workOf } from "./not-recorded.js";

@@ -3,11 +3,11 @@
  * begun then; only configured hooks, and hooks in the background, have a row from their beginning.
  */
 import type { AutomationRun } from "../../src/domain/automation.js";
-import { HOOKS_MAY_CRASH, MAY_CRASH } from "../../src/domain/letters.js";
+import { HOOKS_MAY_CRASH, MAY_CRASH } from "../../src/domain/deliveries/letters.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { statusText } from "../automations/show-run.js";
 import type { CommandDeps } from "../deps.js";
-import { code, plain } from "../text.js";
+import { code, plain } from "../show/text.js";
 import type { Decision } from "./audit.js";
 import { isFiringAt } from "./background.js";
 import type { Journey } from "./find.js";

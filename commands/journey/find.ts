@@ -3,14 +3,14 @@
  * its row in the inbox, what was sent because of it, and what fired.
  */
 
-import { type Address, formatAddress } from "../../src/domain/address.js";
-import { addressOf, conversationOf, type InboundEvent } from "../../src/domain/event.js";
-import { madeBy } from "../../src/domain/fates.js";
+import { type Address, formatAddress } from "../../src/domain/chat/address.js";
+import { addressOf, conversationOf, type InboundEvent } from "../../src/domain/chat/event.js";
+import { madeBy } from "../../src/domain/deliveries/fates.js";
+import { type Purge, purgeOf } from "../../src/domain/deliveries/purges.js";
 import { type DispatchRecord, rootOf } from "../../src/domain/journal.js";
-import { type Purge, purgeOf } from "../../src/domain/purges.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandDeps } from "../deps.js";
-import { code } from "../text.js";
+import { code } from "../show/text.js";
 import { MAX_RUNS, type OnRecord, storedRunsOf } from "./background.js";
 import { correctionsOf, editsOf, lastChangesOf, laterChanges } from "./corrections.js";
 import { isBecauseOf, isLedTo, ledToAt, withTasks } from "./led-to.js";

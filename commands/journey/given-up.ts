@@ -2,10 +2,10 @@
  * What was given up or held before an operator decided on it: what hooks were notified of, what the audit kept, and what is not on
  * record. The release of a row clears its reason.
  */
-import { saysInDoubt } from "../../src/domain/given-up.js";
+import { saysInDoubt } from "../../src/domain/deliveries/given-up.js";
 import { rootOf } from "../../src/domain/journal.js";
 import type { Delivery } from "../../src/domain/store.js";
-import { ago, clockTime, code, plain } from "../text.js";
+import { ago, clockTime, code, plain } from "../show/text.js";
 import { operatorName } from "../who.js";
 import type { Decision } from "./audit.js";
 import type { Journey } from "./find.js";

@@ -1,7 +1,7 @@
 /** What is known of an id that only the journal has: a dispatch of a task, a mission or an alert, a firing by hand, a message that was deleted. */
 import type { DispatchRecord } from "../../src/domain/journal.js";
-import { dispatchOutcome, outcomeText } from "../show-dispatch.js";
-import { clockTime, code, plain } from "../text.js";
+import { dispatchOutcome, outcomeText } from "../runs/show-dispatch.js";
+import { clockTime, code, plain } from "../show/text.js";
 
 /** One line a point; the last one where it fired several times. */
 export function journalLines(

@@ -1,7 +1,7 @@
 /** What a message led to beside its own path: firings of points of plugins, tasks and missions, whose cause is the message or its task. */
 import { type Cause, type DispatchRecord, rootOf } from "../../src/domain/journal.js";
 import type { CommandDeps } from "../deps.js";
-import { code } from "../text.js";
+import { code } from "../show/text.js";
 
 /** How many firings of the point are read at once, and how often: back to the message, and not further than this. */
 const PAGE = 500;

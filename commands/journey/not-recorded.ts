@@ -1,9 +1,9 @@
 /** A dispatch is recorded at its end: what is known of an id that the journal does not have. */
 import { isHandId, rootOf } from "../../src/domain/journal.js";
 import { word } from "../answer.js";
-import { begunAt } from "../begun.js";
 import type { CommandDeps } from "../deps.js";
-import { ago, clip, code } from "../text.js";
+import { begunAt } from "../show/begun.js";
+import { ago, clip, code } from "../show/text.js";
 import { runningText } from "./surroundings.js";
 
 export interface Work {

@@ -1,19 +1,19 @@
 /** What happened to a message, in about five lines: received, claimed, decided, sent. Nothing of what people wrote is shown. */
 import { type AutomationRunStatus, isUnfinished } from "../../src/domain/automation.js";
-import { addressOf } from "../../src/domain/event.js";
+import { addressOf } from "../../src/domain/chat/event.js";
+import { shortenedFrom } from "../../src/domain/chat/long-message.js";
+import { lostFilesOf } from "../../src/domain/chat/lost-files.js";
 import { type DispatchRecord, type Outcome, rootOf } from "../../src/domain/journal.js";
-import { shortenedFrom } from "../../src/domain/long-message.js";
-import { lostFilesOf } from "../../src/domain/lost-files.js";
 import { type Delivery, type InboxRow, isUnderWay } from "../../src/domain/store.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import { statusText } from "../automations/show-run.js";
 import type { CommandDeps } from "../deps.js";
 import { pausedText } from "../hooks/pause.js";
 import { nextStepButtons, nextStepText, tries } from "../outbox/letter.js";
-import { errorText, failedRun, hasFailed, usedFallback } from "../show-dispatch.js";
-import { ago, clockTime, code, count, plain } from "../text.js";
+import { errorText, failedRun, hasFailed, usedFallback } from "../runs/show-dispatch.js";
+import { ago, clockTime, code, count, plain } from "../show/text.js";
 import { placeWords } from "../who.js";
 import { attemptLines, putOffLines } from "./attempts.js";
 import { type Decision, SETTLING_MS } from "./audit.js";

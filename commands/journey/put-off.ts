@@ -1,6 +1,6 @@
 /** Claims that put a message off (`deferMs`), and claims that block it: they are no answers, and are not shown as such. */
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
-import { code, plain } from "../text.js";
+import { code, plain } from "../show/text.js";
 
 export interface PutOff {
   hookId: string;

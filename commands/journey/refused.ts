@@ -3,7 +3,7 @@
  * What a matcher left out is not named.
  */
 import { parseSkipReason } from "../../src/domain/skip-reason.js";
-import { clockTime, code, count, plain } from "../text.js";
+import { clockTime, code, count, plain } from "../show/text.js";
 import { hasTried, isAttempt } from "./background.js";
 import type { Journey } from "./find.js";
 

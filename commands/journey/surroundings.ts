@@ -1,20 +1,20 @@
 /** What stands around a message at this moment: the hooks at work on it, what it waits for, what operators decided, what sent it. */
 
-import { addressOf } from "../../src/domain/event.js";
-import { noteText } from "../../src/domain/given-up.js";
+import { addressOf } from "../../src/domain/chat/event.js";
+import { isOpenly, openlyId } from "../../src/domain/chat/openly.js";
+import { noteText } from "../../src/domain/deliveries/given-up.js";
+import { queueOf } from "../../src/domain/deliveries/outbox-queue.js";
 import type { Cause } from "../../src/domain/journal.js";
 import { rootOf } from "../../src/domain/journal.js";
-import { isOpenly, openlyId } from "../../src/domain/openly.js";
-import { queueOf } from "../../src/domain/outbox-queue.js";
 import { type Delivery, type InboxRow, isUnderWay } from "../../src/domain/store.js";
 import type { GatewayStatus } from "../../src/gateway/status.js";
 import type { RunningHook } from "../../src/hooks/running.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { whyInChat } from "../automations/said.js";
 import type { CommandDeps } from "../deps.js";
 import { tries } from "../outbox/letter.js";
 import { pausesOf } from "../outbox/pauses-of.js";
-import { clockTime, code, plain } from "../text.js";
+import { clockTime, code, plain } from "../show/text.js";
 import { conversationText } from "../who.js";
 import { type Decision, decisionsOn } from "./audit.js";
 import { putOffs } from "./put-off.js";

@@ -1,10 +1,10 @@
 /** Why a message did not come as far as a hook point; undefined where it did, and nobody was enabled there. */
-import { maySeeIt, saysInDoubt } from "../../src/domain/given-up.js";
+import { maySeeIt, saysInDoubt } from "../../src/domain/deliveries/given-up.js";
+import { HOOKS_MAY_CRASH, MAY_CRASH } from "../../src/domain/deliveries/letters.js";
 import { type DispatchRecord, numberedDispatch, rootOf } from "../../src/domain/journal.js";
-import { HOOKS_MAY_CRASH, MAY_CRASH } from "../../src/domain/letters.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
-import { formatDuration } from "../../src/lib/duration.js";
-import { ago, clockTime, code, plain } from "../text.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
+import { ago, clockTime, code, plain } from "../show/text.js";
 import { isAttempt } from "./background.js";
 import { cutOffsOf, undecidedOf, wasUndecided } from "./cut-off.js";
 import { type Gone, type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";

@@ -1,13 +1,13 @@
 /** `/mission run|cancel|retry`. */
 
-import type { Role } from "../../src/domain/identity.js";
-import type { Mission } from "../../src/domain/mission.js";
+import type { Role } from "../../src/domain/chat/identity.js";
+import type { Mission } from "../../src/domain/orchestrator/mission.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, choosing, commandButton, missing } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { readableReasons } from "../hook-reasons.js";
-import { code, count, plain } from "../text.js";
-import { whoIs } from "../who-is.js";
+import { readableReasons } from "../hooks/hook-reasons.js";
+import { code, count, plain } from "../show/text.js";
+import { whoIs } from "../show/who-is.js";
 import { missionsOf } from "./desk.js";
 import { findMission } from "./find.js";
 import { missionData } from "./list.js";

@@ -1,5 +1,5 @@
 /** From what an operator typed to a mission: its id, the beginning of it, or a plan whose newest mission is meant. */
-import type { Mission } from "../../src/domain/mission.js";
+import type { Mission } from "../../src/domain/orchestrator/mission.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { MissionDesk } from "../../src/orchestrator/missions/missions.js";
 import { ambiguous, missing, notFound } from "../answer.js";

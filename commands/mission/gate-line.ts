@@ -1,8 +1,8 @@
 /** A gate in a sentence. */
 
-import { type GateState, isGateOpen } from "../../src/domain/mission.js";
-import { plain } from "../text.js";
-import { nameIn } from "../who-is.js";
+import { type GateState, isGateOpen } from "../../src/domain/orchestrator/mission.js";
+import { plain } from "../show/text.js";
+import { nameIn } from "../show/who-is.js";
 
 export function gateLine(gate: GateState): string {
   const name = `Gate **${plain(gate.name)}**`;

@@ -1,12 +1,17 @@
 /** `/mission list [status|plan]` and `/mission plans`. */
-import { isMissionOver, MISSION_STATUSES, type Mission, type MissionFilter } from "../../src/domain/mission.js";
+import {
+  isMissionOver,
+  MISSION_STATUSES,
+  type Mission,
+  type MissionFilter,
+} from "../../src/domain/orchestrator/mission.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { readableReasons } from "../hook-reasons.js";
+import { readableReasons } from "../hooks/hook-reasons.js";
 import { pageButtons, pageOf } from "../page.js";
-import { clockTime, code, count, plain, table } from "../text.js";
+import { clockTime, code, count, plain, table } from "../show/text.js";
 import { missionsOf } from "./desk.js";
 
 const PAGE_SIZE = 10;

@@ -1,10 +1,10 @@
 /** A mission's course as a picture: a row a task, a bar an attempt, pale bars where it waits, read from the histories of its tasks. */
 import { pictureOf } from "../../src/charts/attachment.js";
 import { type GanttBar, ganttChart, MAX_ROWS } from "../../src/charts/gantt.js";
-import type { Attachment } from "../../src/domain/message.js";
-import type { MissionReport, TaskReport } from "../../src/domain/mission.js";
-import { isEnded, type TaskStatus } from "../../src/domain/task.js";
-import type { TaskEvent } from "../../src/domain/task-store.js";
+import type { Attachment } from "../../src/domain/chat/message.js";
+import type { MissionReport, TaskReport } from "../../src/domain/orchestrator/mission.js";
+import { isEnded, type TaskStatus } from "../../src/domain/orchestrator/task.js";
+import type { TaskEvent } from "../../src/domain/orchestrator/task-store.js";
 import type { CommandDeps } from "../deps.js";
 
 /** The latest events of one task; earlier ones are not drawn. */

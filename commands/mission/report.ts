@@ -1,12 +1,12 @@
 /** `/mission report ID`: durations, retries, scores, outcomes, files. */
-import type { MissionReport, TaskReport } from "../../src/domain/mission.js";
+import type { MissionReport, TaskReport } from "../../src/domain/orchestrator/mission.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { answer } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { maySeeReasons, readableReasons } from "../hook-reasons.js";
+import { maySeeReasons, readableReasons } from "../hooks/hook-reasons.js";
+import { clip, code, count, plain, table } from "../show/text.js";
 import { mayHearHere, needTasks } from "../tasks/desk.js";
-import { clip, code, count, plain, table } from "../text.js";
 import { missionsOf } from "./desk.js";
 import { findMission } from "./find.js";
 import { gateLine } from "./gate-line.js";

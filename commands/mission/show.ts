@@ -1,16 +1,16 @@
 /** `/mission show ID`: groups, tasks and gates as they stand. */
 
-import type { Button } from "../../src/domain/message.js";
-import { isMissionOver, type Mission } from "../../src/domain/mission.js";
-import type { Task } from "../../src/domain/task.js";
+import type { Button } from "../../src/domain/chat/message.js";
+import { isMissionOver, type Mission } from "../../src/domain/orchestrator/mission.js";
+import type { Task } from "../../src/domain/orchestrator/task.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { readableReasons } from "../hook-reasons.js";
+import { readableReasons } from "../hooks/hook-reasons.js";
+import { clockTime, code, plain, table } from "../show/text.js";
 import { mayHearHere, needTasks } from "../tasks/desk.js";
 import { nameOf, readableTask } from "../tasks/rows.js";
-import { clockTime, code, plain, table } from "../text.js";
 import { missionsOf } from "./desk.js";
 import { findMission } from "./find.js";
 import { gateLine } from "./gate-line.js";

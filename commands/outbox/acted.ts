@@ -2,7 +2,7 @@
  * What a command did to which messages, in the audit: its own line names a status or a chat, and not what it found there. The
  * entry also keeps how each message had ended, because its row forgets that, or is deleted.
  */
-import type { FormerEnd } from "../../src/domain/purges.js";
+import type { FormerEnd } from "../../src/domain/deliveries/purges.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import type { CommandDeps } from "../deps.js";
 

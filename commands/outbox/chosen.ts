@@ -1,5 +1,5 @@
 /** The messages that an `/outbox` command chose. By their reason only those whose reason the reader may read: else a search would tell it, letter by letter. */
-import type { InboxLetterRef, LetterRef } from "../../src/domain/letters.js";
+import type { InboxLetterRef, LetterRef } from "../../src/domain/deliveries/letters.js";
 import type { DeliveryStatus } from "../../src/domain/store.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { readableEnd } from "../automations/owner-only.js";

@@ -1,13 +1,13 @@
 /** Which messages an `/outbox` command is about when it is about many: `chat=`, `older=` and `reason=`. */
-import { formatAddress, parseAddress } from "../../src/domain/address.js";
-import type { LetterFilter } from "../../src/domain/letters.js";
-import type { Button } from "../../src/domain/message.js";
+import { formatAddress, parseAddress } from "../../src/domain/chat/address.js";
+import type { Button } from "../../src/domain/chat/message.js";
+import type { LetterFilter } from "../../src/domain/deliveries/letters.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
-import { formatDuration, parseDuration } from "../../src/lib/duration.js";
+import { formatDuration, parseDuration } from "../../src/lib/time/duration.js";
 import { badUsage, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { selectionOf } from "../selection.js";
-import { plain } from "../text.js";
+import { plain } from "../show/text.js";
 import { conversationText } from "../who.js";
 
 /** In the reason of every message that may crash the gateway. */

@@ -1,13 +1,14 @@
 /** What `/outbox` is about: a delivery by its id, or an inbox row written `m12` (as in the ids of its dispatches). */
-import { heldBehind, isAmbiguous, isLeftToPeople, isUntold } from "../../src/domain/given-up.js";
-import { MAY_HAVE_BEEN_HANDLED } from "../../src/domain/letters.js";
-import type { Button } from "../../src/domain/message.js";
-import { purgeOf } from "../../src/domain/purges.js";
+
+import type { Button } from "../../src/domain/chat/message.js";
+import { heldBehind, isAmbiguous, isLeftToPeople, isUntold } from "../../src/domain/deliveries/given-up.js";
+import { MAY_HAVE_BEEN_HANDLED } from "../../src/domain/deliveries/letters.js";
+import { purgeOf } from "../../src/domain/deliveries/purges.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { commandButton, missing, notFound } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { ago, code, count, plain } from "../text.js";
+import { ago, code, count, plain } from "../show/text.js";
 import { operatorName } from "../who.js";
 
 export type Letter =

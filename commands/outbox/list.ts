@@ -1,8 +1,8 @@
 /** `/outbox [list] [status]`: by default what waits for an operator: held and dead deliveries, dead inbox messages. */
 
-import { conversationOf } from "../../src/domain/event.js";
-import { isLeftToPeople, maySeeIt } from "../../src/domain/given-up.js";
-import { hasRole } from "../../src/domain/identity.js";
+import { conversationOf } from "../../src/domain/chat/event.js";
+import { hasRole } from "../../src/domain/chat/identity.js";
+import { isLeftToPeople, maySeeIt } from "../../src/domain/deliveries/given-up.js";
 import {
   DELIVERY_STATUSES,
   type Delivery,
@@ -11,12 +11,12 @@ import {
   type InboxStatus,
 } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { answer, badUsage, commandButton, word } from "../answer.js";
 import { readableEnd } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText } from "../page.js";
-import { code, count, plain } from "../text.js";
+import { code, count, plain } from "../show/text.js";
 import { conversationName, conversationText } from "../who.js";
 import { chosenDeliveries, chosenInbox } from "./chosen.js";
 import { type Chosen, chosenBy, isNarrowed } from "./filter.js";

@@ -1,8 +1,8 @@
 /** What keeps a delivery from being sent for a while: pauses of its chat, its bot account or its platform. */
-import { parseAddress } from "../../src/domain/address.js";
+import { parseAddress } from "../../src/domain/chat/address.js";
 import { type Delivery, isUnderWay, type Pause } from "../../src/domain/store.js";
 import type { CommandDeps } from "../deps.js";
-import { clockTime, code } from "../text.js";
+import { clockTime, code } from "../show/text.js";
 import { conversationText } from "../who.js";
 
 export async function pausesOf(deps: CommandDeps, delivery: Delivery): Promise<Pause[]> {

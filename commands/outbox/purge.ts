@@ -1,6 +1,6 @@
 /** `/outbox purge ID|STATUS|all [chat older reason] [yes]`: deletes what will not be sent or handled; asks before it deletes. What waits is cancelled, by its id also what is being sent; what was sent is left. */
-import { heldWith, maySeeIt } from "../../src/domain/given-up.js";
-import type { FormerEnd } from "../../src/domain/purges.js";
+import { heldWith, maySeeIt } from "../../src/domain/deliveries/given-up.js";
+import type { FormerEnd } from "../../src/domain/deliveries/purges.js";
 import { type DeliveryStatus, isUnderWay } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
@@ -8,7 +8,7 @@ import { answer, commandButton } from "../answer.js";
 import { readableLetter } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 import { changedText, hasChanged, selectionOf } from "../selection.js";
-import { code, count, plain } from "../text.js";
+import { code, count, plain } from "../show/text.js";
 import { conversationText } from "../who.js";
 import { recordActed } from "./acted.js";
 import { chosenDeliveries, chosenInbox } from "./chosen.js";

@@ -1,12 +1,12 @@
 /** `/outbox release ID|all [chat older reason] [confirmed] [yes]`: an operator decides on held deliveries. */
-import { isAmbiguous, isLeftToPeople } from "../../src/domain/given-up.js";
-import type { FormerEnd } from "../../src/domain/purges.js";
+import { isAmbiguous, isLeftToPeople } from "../../src/domain/deliveries/given-up.js";
+import type { FormerEnd } from "../../src/domain/deliveries/purges.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { answer, badUsage, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { changedText, hasChanged, selectionOf } from "../selection.js";
-import { code, count } from "../text.js";
+import { code, count } from "../show/text.js";
 import { conversationText } from "../who.js";
 import { formerEnds, recordActed } from "./acted.js";
 import { chosenDeliveries } from "./chosen.js";

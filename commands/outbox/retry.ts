@@ -1,8 +1,8 @@
 /** `/outbox retry ID|dead|inbox|all [chat older reason] [confirmed] [yes]`: a dead delivery is sent again, a dead inbox message is handled again. */
-import { addressOf } from "../../src/domain/event.js";
-import { isLeftToPeople } from "../../src/domain/given-up.js";
-import { hasRole } from "../../src/domain/identity.js";
-import type { FormerEnd } from "../../src/domain/purges.js";
+import { addressOf } from "../../src/domain/chat/event.js";
+import { hasRole } from "../../src/domain/chat/identity.js";
+import { isLeftToPeople } from "../../src/domain/deliveries/given-up.js";
+import type { FormerEnd } from "../../src/domain/deliveries/purges.js";
 import type { InboxRow } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
@@ -10,7 +10,7 @@ import { answer, badUsage, commandButton } from "../answer.js";
 import { readableLetter } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 import { changedText, hasChanged, selectionOf } from "../selection.js";
-import { code, count, plain } from "../text.js";
+import { code, count, plain } from "../show/text.js";
 import { placeText } from "../who.js";
 import { formerEnds, recordActed } from "./acted.js";
 import { chosenDeliveries, chosenInbox } from "./chosen.js";

@@ -1,19 +1,19 @@
 /** `/outbox show ID`: one delivery or inbox message: where it stands and why. What it says stays masked unless revealed. */
 
-import { addressOf, type InboundEvent } from "../../src/domain/event.js";
-import { isAmbiguous, isLeftToPeople, isUnanswered, maySeeIt } from "../../src/domain/given-up.js";
-import { hasRole } from "../../src/domain/identity.js";
-import { shortenedFrom } from "../../src/domain/long-message.js";
+import { addressOf, type InboundEvent } from "../../src/domain/chat/event.js";
+import { hasRole } from "../../src/domain/chat/identity.js";
+import { shortenedFrom } from "../../src/domain/chat/long-message.js";
+import { isAmbiguous, isLeftToPeople, isUnanswered, maySeeIt } from "../../src/domain/deliveries/given-up.js";
 import { type Delivery, type InboxRow, isUnderWay } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { answer, commandButton } from "../answer.js";
 import { readableLetter } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 import { endText } from "../journey/why-not-reached.js";
-import { needToReveal } from "../reveal.js";
-import { open } from "../show-dispatch.js";
-import { ago, clockTime, code, count, jsonBlock, plain, table } from "../text.js";
+import { open } from "../runs/show-dispatch.js";
+import { needToReveal } from "../show/reveal.js";
+import { ago, clockTime, code, count, jsonBlock, plain, table } from "../show/text.js";
 import { conversationText, placeText } from "../who.js";
 import {
   doubtText,

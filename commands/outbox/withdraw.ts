@@ -1,11 +1,11 @@
 /** `/outbox purge waiting|ID [chat older reason] [yes]`: ends what waits for its turn, such as a flood, or one message that is partly sent. It stays in the outbox as cancelled. */
-import { isUnanswered, WITHDRAWN_BY } from "../../src/domain/given-up.js";
+import { isUnanswered, WITHDRAWN_BY } from "../../src/domain/deliveries/given-up.js";
 import type { CancelledRest, Delivery, DeliveryPart } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { changedText, hasChanged, selectionOf } from "../selection.js";
-import { code, count } from "../text.js";
+import { code, count } from "../show/text.js";
 import { conversationText, operatorName } from "../who.js";
 import { chosenDeliveries } from "./chosen.js";
 import type { Chosen } from "./filter.js";

@@ -1,14 +1,14 @@
 /** `/sla extend` and `/sla close`: a person gives more time, or says that a conversation is over. */
 import type { ClockView } from "../../src/alerts/sla/desk-views.js";
-import { SLA_MEASURE_NAMES } from "../../src/domain/sla.js";
+import { SLA_MEASURE_NAMES } from "../../src/domain/alerts/sla.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/duration.js";
-import { localTimezone } from "../../src/lib/timezone.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
+import { localTimezone } from "../../src/lib/time/timezone.js";
 import { actorOf, needAlerts } from "../alerts/need.js";
 import { answer, badUsage, missing, notFound, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { code, plain } from "../text.js";
-import { readWhenAndWhy, WHEN_FORMS } from "../when.js";
+import { code, plain } from "../show/text.js";
+import { readWhenAndWhy, WHEN_FORMS } from "../show/when.js";
 import { clockData, clocksNamed, deskOf, dueText } from "./texts.js";
 
 const MAX_NAMED = 10;

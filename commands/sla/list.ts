@@ -1,11 +1,11 @@
 /** `/sla [list] [open|overdue|paused|ended|POLICY]`: the most urgent first. */
 import type { ClockView } from "../../src/alerts/sla/desk-views.js";
-import { SLA_MEASURE_NAMES, type SlaFilter } from "../../src/domain/sla.js";
+import { SLA_MEASURE_NAMES, type SlaFilter } from "../../src/domain/alerts/sla.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, notFound, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { type Page, pageButtons, pageText, sizeOf } from "../page.js";
-import { code, count, plain } from "../text.js";
+import { code, count, plain } from "../show/text.js";
 import { clockData, deskOf, dueText, percent, standing } from "./texts.js";
 
 const PAGE_SIZE = 10;

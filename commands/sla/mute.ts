@@ -1,12 +1,12 @@
 /** `/sla mute POLICY 8h` and `/sla unmute POLICY`: a silence about all that one policy finds late. */
-import type { Silence } from "../../src/domain/alert.js";
+import type { Silence } from "../../src/domain/alerts/alert.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { actorOf, needAlerts } from "../alerts/need.js";
 import { answer, badUsage, commandButton, missing, notFound, word } from "../answer.js";
 import type { AlertDesk, CommandDeps } from "../deps.js";
-import { code, plain } from "../text.js";
-import { momentOf, readWhenAndWhy, WHEN_FORMS } from "../when.js";
+import { code, plain } from "../show/text.js";
+import { momentOf, readWhenAndWhy, WHEN_FORMS } from "../show/when.js";
 import { deskOf, timeText } from "./texts.js";
 
 const MAX_MS = 90 * 86_400_000;

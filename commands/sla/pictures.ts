@@ -5,7 +5,7 @@ import { pictureOf } from "../../src/charts/attachment.js";
 import { type AttainmentDay, attainmentChart } from "../../src/charts/attainment.js";
 import { type OpenWork, openByAgeChart } from "../../src/charts/open-by-age.js";
 import { responseTimesChart } from "../../src/charts/response-times.js";
-import type { Attachment } from "../../src/domain/message.js";
+import type { Attachment } from "../../src/domain/chat/message.js";
 
 export interface Pictured {
   days: number;

@@ -1,11 +1,11 @@
 /** `/sla policies`: what may take how long. */
 import type { PolicyView } from "../../src/alerts/sla/desk-views.js";
-import { SLA_MEASURE_NAMES } from "../../src/domain/sla.js";
+import { SLA_MEASURE_NAMES } from "../../src/domain/alerts/sla.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { code, count, plain } from "../text.js";
+import { code, count, plain } from "../show/text.js";
 import { muteOf, muteText } from "./mute.js";
 import { deskOf } from "./texts.js";
 

@@ -1,10 +1,10 @@
 /** `/sla report [DAYS]`: how many targets were met, and how long things took. */
 import type { Attainment } from "../../src/alerts/sla/report.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { answer, badUsage, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { code, count, table } from "../text.js";
+import { code, count, table } from "../show/text.js";
 import { slaPictures } from "./pictures.js";
 import { deskOf, percent } from "./texts.js";
 

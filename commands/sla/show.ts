@@ -1,15 +1,15 @@
 /** `/sla show ID`: one clock with its history, or all clocks of one task, mission or conversation. */
 
 import type { ClockView } from "../../src/alerts/sla/desk-views.js";
-import type { Button } from "../../src/domain/message.js";
-import { extensionText, SLA_MEASURE_NAMES, type SlaAnnouncement } from "../../src/domain/sla.js";
+import { extensionText, SLA_MEASURE_NAMES, type SlaAnnouncement } from "../../src/domain/alerts/sla.js";
+import type { Button } from "../../src/domain/chat/message.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { answer, commandButton, missing, notFound, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { readableReasons } from "../hook-reasons.js";
+import { readableReasons } from "../hooks/hook-reasons.js";
+import { code, plain } from "../show/text.js";
 import { nameOf } from "../tasks/rows.js";
-import { code, plain } from "../text.js";
 import { clockData, clocksNamed, deskOf, dueText, percent, standing, timeText } from "./texts.js";
 
 export async function showClock(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {

@@ -1,9 +1,9 @@
 /** How clocks are said: what is left, when it is due, in the zone of its calendar. */
 import type { SlaDesk } from "../../src/alerts/sla/desk.js";
 import type { ClockView } from "../../src/alerts/sla/desk-views.js";
-import { formatDuration } from "../../src/lib/duration.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { writeMoment } from "../../src/lib/markdown/tokens.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import type { CommandDeps } from "../deps.js";
 
 export function deskOf({ sla }: CommandDeps): SlaDesk {

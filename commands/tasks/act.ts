@@ -1,12 +1,12 @@
 /** What people do to a task: each a request that hooks may refuse. The person to whom it is assigned may report on it; the rest is for operators. */
-import { hasRole, highestRole, type Operator, type Role } from "../../src/domain/identity.js";
-import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../src/domain/task.js";
+import { hasRole, highestRole, type Operator, type Role } from "../../src/domain/chat/identity.js";
+import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../src/domain/orchestrator/task.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import type { Clock } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
+import type { Clock } from "../../src/lib/time/clock.js";
 import type { Transitioned } from "../../src/orchestrator/tasks/transition.js";
 import { answer, badUsage, choosing, commandButton, missing } from "../answer.js";
-import { plain } from "../text.js";
+import { plain } from "../show/text.js";
 import {
   actorOf,
   assigneeFrom,

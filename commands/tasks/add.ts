@@ -1,11 +1,11 @@
 /** `/task add WHO TITLE` and `/add-task TITLE`: a command that is handled again after a crash adds no second one. */
-import type { Operator } from "../../src/domain/identity.js";
-import type { TaskSpecInput } from "../../src/domain/task.js";
+import type { Operator } from "../../src/domain/chat/identity.js";
+import type { TaskSpecInput } from "../../src/domain/orchestrator/task.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import { parseDuration } from "../../src/lib/duration.js";
+import { parseDuration } from "../../src/lib/time/duration.js";
 import { answer, badUsage, choosing, commandButton, missing } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
-import { code, plain } from "../text.js";
+import { code, plain } from "../show/text.js";
 import { actorOf, assigneeFrom, mayHearHere, needTasks, type TaskDesk, textOf } from "./desk.js";
 import { expectationsFrom } from "./expect.js";
 import { taskData } from "./rows.js";

@@ -1,11 +1,11 @@
 /** `/task cancel all` or a state, narrowed by `group=` and `reason=`: many tasks at once, after a question. */
-import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../src/domain/task.js";
-import type { TaskFilter } from "../../src/domain/task-store.js";
+import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../src/domain/orchestrator/task.js";
+import type { TaskFilter } from "../../src/domain/orchestrator/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { answer, badUsage, commandButton, word } from "../answer.js";
 import { changedText, hasChanged, selectionOf } from "../selection.js";
-import { count, plain } from "../text.js";
+import { count, plain } from "../show/text.js";
 import { actorOf, mayHearHere, type TaskDesk, textOf } from "./desk.js";
 
 const OPEN = TASK_STATUSES.filter((status) => !isEnded(status));

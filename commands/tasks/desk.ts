@@ -1,14 +1,14 @@
 /** What the commands about tasks drive and share. */
-import type { Address } from "../../src/domain/address.js";
-import type { Expectation } from "../../src/domain/expectation.js";
-import { hasRole, type Operator, type Role } from "../../src/domain/identity.js";
-import type { Actor, Task } from "../../src/domain/task.js";
+import type { Address } from "../../src/domain/chat/address.js";
+import { hasRole, type Operator, type Role } from "../../src/domain/chat/identity.js";
+import type { Expectation } from "../../src/domain/orchestrator/expectation.js";
+import type { Actor, Task } from "../../src/domain/orchestrator/task.js";
 import { type CommandContext, UnclearOption } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Orchestrator } from "../../src/orchestrator/orchestrator.js";
 import { missing, notFound } from "../answer.js";
-import { clip } from "../text.js";
-import { whoIs } from "../who-is.js";
+import { clip } from "../show/text.js";
+import { whoIs } from "../show/who-is.js";
 
 export type TaskDesk = Pick<
   Orchestrator,

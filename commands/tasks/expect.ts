@@ -1,14 +1,15 @@
 /** Expectations as they are written in chat: the YAML (or JSON) of a plan, one or a list. No program comes from chat: those stand in files. */
+
+import type { Role } from "../../src/domain/chat/identity.js";
 import {
   EXPECTATION_KINDS,
   type Expectation,
   type ExpectationKind,
   expectation,
-} from "../../src/domain/expectation.js";
-import type { Role } from "../../src/domain/identity.js";
+} from "../../src/domain/orchestrator/expectation.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
-import { issuesOf, pathText } from "../../src/lib/schema-issues.js";
-import { parseYaml } from "../../src/lib/yaml-source.js";
+import { issuesOf, pathText } from "../../src/lib/validation/schema-issues.js";
+import { parseYaml } from "../../src/lib/validation/yaml-source.js";
 import { badUsage } from "../answer.js";
 import type { TaskDesk } from "./desk.js";
 

@@ -1,12 +1,18 @@
 /** `/task list [filter]`: the newest first; open ones when nothing is asked for. */
-import type { Operator } from "../../src/domain/identity.js";
-import { isEnded, TASK_STATUSES, type Task, type TaskStatus, undeliveredCard } from "../../src/domain/task.js";
-import type { TaskFilter } from "../../src/domain/task-store.js";
+import type { Operator } from "../../src/domain/chat/identity.js";
+import {
+  isEnded,
+  TASK_STATUSES,
+  type Task,
+  type TaskStatus,
+  undeliveredCard,
+} from "../../src/domain/orchestrator/task.js";
+import type { TaskFilter } from "../../src/domain/orchestrator/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
-import { readableReasons } from "../hook-reasons.js";
+import { readableReasons } from "../hooks/hook-reasons.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
-import { clockTime, code, count, plain, table } from "../text.js";
+import { clockTime, code, count, plain, table } from "../show/text.js";
 import { assigneeFrom, mayHearHere, type TaskDesk, textOf } from "./desk.js";
 import { dueText, nameOf, readableTask, taskData } from "./rows.js";
 

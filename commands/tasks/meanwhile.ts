@@ -1,10 +1,10 @@
 /** A press for a state that its task has left: what changed meanwhile, and the answer that nothing is done. */
-import type { Task } from "../../src/domain/task.js";
-import { JUDGED_AGAIN, stateSince } from "../../src/domain/task-press.js";
-import type { TaskEvent } from "../../src/domain/task-store.js";
+import type { Task } from "../../src/domain/orchestrator/task.js";
+import { JUDGED_AGAIN, stateSince } from "../../src/domain/orchestrator/task-press.js";
+import type { TaskEvent } from "../../src/domain/orchestrator/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/duration.js";
-import { code, plain } from "../text.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
+import { code, plain } from "../show/text.js";
 import { mayHearHere, type TaskDesk } from "./desk.js";
 import { nameOf, taskData } from "./rows.js";
 

@@ -1,12 +1,12 @@
 /** A task in a line, and as data. */
 
-import { isEnded, type Task, undeliveredCard, undeliveredWords } from "../../src/domain/task.js";
+import { isEnded, type Task, undeliveredCard, undeliveredWords } from "../../src/domain/orchestrator/task.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/duration.js";
 import { saidText } from "../../src/lib/markdown/escape.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { withoutUndefined } from "../../src/lib/without-undefined.js";
-import { readableReasons } from "../hook-reasons.js";
-import { code, plain } from "../text.js";
+import { readableReasons } from "../hooks/hook-reasons.js";
+import { code, plain } from "../show/text.js";
 
 export function taskLine({ title, status, reason }: Task, isOpen: boolean): string {
   const why = reason === undefined || !isOpen ? "" : `: ${plain(reason, 300)}`;

@@ -1,15 +1,15 @@
 /** `/task show ID`: one task whole, with its history: who made what of it, and why. */
 
-import { hasRole } from "../../src/domain/identity.js";
-import { saidElsewhere, type Task } from "../../src/domain/task.js";
-import { lineFor } from "../../src/domain/task-press.js";
-import type { TaskEvent } from "../../src/domain/task-store.js";
+import { hasRole } from "../../src/domain/chat/identity.js";
+import { saidElsewhere, type Task } from "../../src/domain/orchestrator/task.js";
+import { lineFor } from "../../src/domain/orchestrator/task-press.js";
+import type { TaskEvent } from "../../src/domain/orchestrator/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/duration.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
 import { withoutUndefined } from "../../src/lib/without-undefined.js";
 import { answer, commandButton } from "../answer.js";
-import { readableReasons } from "../hook-reasons.js";
-import { ago, block, clockTime, code, plain } from "../text.js";
+import { readableReasons } from "../hooks/hook-reasons.js";
+import { ago, block, clockTime, code, plain } from "../show/text.js";
 import { isWorker, mayAct, type TaskAction } from "./act.js";
 import { mayHear, mayHearHere, needTask, type TaskDesk, taskNamed, textOf } from "./desk.js";
 import { dueText, nameOf, readableTask, taskData, taskLine, undeliveredText } from "./rows.js";

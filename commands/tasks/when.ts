@@ -1,6 +1,6 @@
 /** A deadline as people write it: `2h` from now, or a time. What is no date, or over, is refused here and not alarmed about later. */
 import { badUsage } from "../answer.js";
-import { readWhen, WHEN_FORMS } from "../when.js";
+import { readWhen, WHEN_FORMS } from "../show/when.js";
 
 /** Times without an offset are UTC, as tasks show theirs. */
 export function whenOf(text: string, now: number): number {

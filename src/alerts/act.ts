@@ -1,6 +1,6 @@
 /** What people do with an alert. Doing the same twice changes nothing the second time. */
-import type { Actor } from "../domain/alert.js";
-import { isOpen } from "../domain/alert.js";
+import type { Actor } from "../domain/alerts/alert.js";
+import { isOpen } from "../domain/alerts/alert.js";
 import type { Plan } from "./plan.js";
 import { restart, resumeAfterSnooze } from "./urging.js";
 

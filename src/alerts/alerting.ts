@@ -1,9 +1,10 @@
 /** What the steps of the pipeline know besides the alert: settings, rules in force, the store, the clock. */
-import type { Address } from "../domain/address.js";
-import type { AlertStore } from "../domain/alert.js";
-import type { Severity } from "../domain/alert-signal.js";
-import type { Clock } from "../lib/clock.js";
+
+import type { AlertStore } from "../domain/alerts/alert.js";
+import type { Severity } from "../domain/alerts/alert-signal.js";
+import type { Address } from "../domain/chat/address.js";
 import type { Logger } from "../lib/logger.js";
+import type { Clock } from "../lib/time/clock.js";
 import type { AlertsConfig, RouteConfig } from "./config.js";
 import type { Inhibitors } from "./inhibitors.js";
 import type { Readers } from "./readers.js";

@@ -1,5 +1,5 @@
 /** Alerts, composed: what raises them, what people do with them, and the looks that the time asks for. */
-import { type Address, formatAddress, parseAddress } from "../domain/address.js";
+
 import {
   type Actor,
   type Alert,
@@ -8,14 +8,15 @@ import {
   type AlertFilter,
   type CauseEnd,
   isOpen,
-} from "../domain/alert.js";
-import type { AlertSignal } from "../domain/alert-signal.js";
-import type { Role } from "../domain/identity.js";
-import type { Button, OutboundMessage } from "../domain/message.js";
+} from "../domain/alerts/alert.js";
+import type { AlertSignal } from "../domain/alerts/alert-signal.js";
+import { type Address, formatAddress, parseAddress } from "../domain/chat/address.js";
+import type { Role } from "../domain/chat/identity.js";
+import type { Button, OutboundMessage } from "../domain/chat/message.js";
 import type { Store } from "../domain/store.js";
 import type { Work } from "../domain/work.js";
+import { createWork } from "../lib/concurrency/work.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
-import { createWork } from "../lib/work.js";
 import type { PersonAction } from "./act.js";
 import { nextBusinessHour, zoneOf } from "./business-hours.js";
 import { alertLine } from "./card/alert-line.js";
@@ -31,21 +32,21 @@ import { createHeartbeat } from "./heartbeat.js";
 import { createInhibitors, type Inhibitors } from "./inhibitors.js";
 import { lastPosted } from "./last-posted.js";
 import { matcherProblem, matchesUnknown, unknownLabel } from "./matchers.js";
-import { askRotas, type RotaView, warningOfGaps } from "./on-call.js";
 import { type Occasion, type Outcome, pipeline } from "./pipeline.js";
 import { eachOpen, idsOf, reexamine } from "./reexamine.js";
+import { askRotas, type RotaView, warningOfGaps } from "./rota/on-call.js";
+import { endUnusedGaps, watchRotas } from "./rota/watch-rotas.js";
 import { createSilences, type Silences } from "./silences.js";
 import { watchGateway } from "./sources/gateway.js";
 import { routeAt } from "./steps/route.js";
-import { withdrawLatePages } from "./tell/late-pages.js";
-import { lostPages } from "./tell/lost-pages.js";
+import { withdrawLatePages } from "./tell/pages/late-pages.js";
+import { lostPages } from "./tell/pages/lost-pages.js";
+import { noteTest, retest, testOf, tryTest } from "./tell/pages/test-arrival.js";
 import { sendAnew } from "./tell/send-anew.js";
 import { createTakeBack } from "./tell/take-back.js";
 import type { Telling } from "./tell/telling.js";
 import { tellingOf } from "./tell/telling-of.js";
-import { noteTest, retest, testOf, tryTest } from "./tell/test-arrival.js";
 import { tell } from "./tell.js";
-import { endUnusedGaps, watchRotas } from "./watch-rotas.js";
 
 const PAGE = 200;
 const HISTORY_MAX = 200;

@@ -1,6 +1,6 @@
 /** When the next business hour starts, and the zone of times that people write without one. */
-import { nextCron } from "../lib/cron.js";
-import { localTimezone } from "../lib/timezone.js";
+import { nextCron } from "../lib/time/cron.js";
+import { localTimezone } from "../lib/time/timezone.js";
 import type { AlertsConfig } from "./config.js";
 
 type Hours = AlertsConfig["business_hours"];

@@ -1,7 +1,7 @@
 /** What comes next of an alert by itself, and when: by the quiet hours that hold now, not while all chats that would get it are quiet. */
 import type { Plan } from "./plan.js";
 import { quietUntil } from "./quiet-hours.js";
-import { type Around, reachOf } from "./reach.js";
+import { type Around, reachOf } from "./rota/reach.js";
 import { remindedIn, reminderTime } from "./steps/remind.js";
 import type { Route } from "./steps/route.js";
 import { type NumberedStep, nextStepOf, placesOf, stepsByThemselves, urgingOf } from "./urging.js";

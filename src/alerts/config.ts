@@ -1,12 +1,12 @@
 /** Settings of alerts: `alerts:` in hookgate.yaml. Without it every alert is told to the admins. */
 import { z } from "zod";
-import { parseAddress } from "../domain/address.js";
-import { SEVERITIES } from "../domain/alert.js";
-import { duration, someDuration } from "../lib/config-fields.js";
-import { cronProblem } from "../lib/cron.js";
-import { parseDuration } from "../lib/duration.js";
-import { parseInstant } from "../lib/instant.js";
-import { localTimezone, timezone } from "../lib/timezone.js";
+import { SEVERITIES } from "../domain/alerts/alert.js";
+import { parseAddress } from "../domain/chat/address.js";
+import { cronProblem } from "../lib/time/cron.js";
+import { parseDuration } from "../lib/time/duration.js";
+import { parseInstant } from "../lib/time/instant.js";
+import { localTimezone, timezone } from "../lib/time/timezone.js";
+import { duration, someDuration } from "../lib/validation/config-fields.js";
 import { matcherProblem } from "./matchers.js";
 
 const address = z

@@ -1,21 +1,22 @@
 /** What alerts need and what they offer. */
-import type { Address } from "../domain/address.js";
-import type { Actor, Alert, AlertEvent, AlertFilter, CauseEnd, Silence } from "../domain/alert.js";
-import type { ClockStanding, RaiseAlert } from "../domain/alert-signal.js";
-import type { Role } from "../domain/identity.js";
-import type { Button, OutboundMessage } from "../domain/message.js";
+
+import type { Actor, Alert, AlertEvent, AlertFilter, CauseEnd, Silence } from "../domain/alerts/alert.js";
+import type { ClockStanding, RaiseAlert } from "../domain/alerts/alert-signal.js";
+import type { Address } from "../domain/chat/address.js";
+import type { Role } from "../domain/chat/identity.js";
+import type { Button, OutboundMessage } from "../domain/chat/message.js";
 import type { Pause, Store } from "../domain/store.js";
 import type { Work } from "../domain/work.js";
-import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
+import type { Clock } from "../lib/time/clock.js";
 import type { PersonAction } from "./act.js";
 import type { Alerting } from "./alerting.js";
 import type { Coming } from "./coming.js";
 import type { AlertsConfig } from "./config.js";
 import type { Digest } from "./digests.js";
-import type { RotaView } from "./on-call.js";
 import type { ReadersDeps } from "./readers.js";
+import type { RotaView } from "./rota/on-call.js";
 import type { GatewayFacts } from "./sources/gateway.js";
 import type { Telling } from "./tell/telling.js";
 

@@ -1,24 +1,24 @@
 /** Regular messages about alerts: what is open, and what happened since the last. Their next times are rows, missed ones come once. */
 import { createHash } from "node:crypto";
-import { type Address, formatAddress, parseAddress } from "../domain/address.js";
-import { ALERT_STATES, type Alert, isOpen, isPostponed, urgencyOf } from "../domain/alert.js";
-import { type AlertCounts, countTexts } from "../domain/alert-counts.js";
-import type { OutboundMessage } from "../domain/message.js";
+import { ALERT_STATES, type Alert, isOpen, isPostponed, urgencyOf } from "../domain/alerts/alert.js";
+import { type AlertCounts, countTexts } from "../domain/alerts/alert-counts.js";
+import { type Address, formatAddress, parseAddress } from "../domain/chat/address.js";
+import type { OutboundMessage } from "../domain/chat/message.js";
 import { isUnderWay, type KeyValueStore } from "../domain/store.js";
-import { nextCron } from "../lib/cron.js";
-import { localTimezone } from "../lib/timezone.js";
+import { nextCron } from "../lib/time/cron.js";
+import { localTimezone } from "../lib/time/timezone.js";
 import { alertLine } from "./card/alert-line.js";
 import { inline, moment } from "./card/words.js";
 import type { DigestConfig } from "./config.js";
-import { accountsOf, named, onCall } from "./people.js";
-import { isReached } from "./reach.js";
-import { nextShift } from "./shifts.js";
+import { accountsOf, named, onCall } from "./rota/people.js";
+import { isReached } from "./rota/reach.js";
+import { nextShift } from "./rota/shifts.js";
+import { watchRotas } from "./rota/watch-rotas.js";
 import { fallbacks } from "./steps/route.js";
-import { mentionsFor } from "./tell/mentions.js";
+import { mentionsFor } from "./tell/pages/mentions.js";
+import { isLost, nowhere, raiseUndelivered } from "./tell/pages/undelivered.js";
 import { shownAs } from "./tell/shown-as.js";
 import type { Telling } from "./tell/telling.js";
-import { isLost, nowhere, raiseUndelivered } from "./tell/undelivered.js";
-import { watchRotas } from "./watch-rotas.js";
 
 const SCOPE = "alerts.digests";
 /** The key of the digests that are not known to have arrived. */

@@ -1,10 +1,10 @@
 /** The result of an escalation that a person asked for: the people whom it notifies, and which chats get it only at the end of a pause. */
-import type { Alert } from "../domain/alert.js";
+import type { Alert } from "../domain/alerts/alert.js";
 import { inline } from "./card/words.js";
 import { pausedText } from "./tell/late.js";
+import { waitingPages } from "./tell/pages/waiting-pages.js";
 import { shownAs } from "./tell/shown-as.js";
 import type { Telling } from "./tell/telling.js";
-import { waitingPages } from "./tell/waiting-pages.js";
 
 const HISTORY_MAX = 200;
 

@@ -1,5 +1,5 @@
 /** A heartbeat: an address that is called, or a message that is kept up to date. Its absence is the only sign that the gateway is down. */
-import { parseAddress } from "../domain/address.js";
+import { parseAddress } from "../domain/chat/address.js";
 import type { KeyValueStore } from "../domain/store.js";
 import { errorMessage } from "../lib/errors.js";
 import { newId } from "../lib/id.js";

@@ -1,5 +1,5 @@
 /** Which open alerts keep others quiet: an index by rule and labels, so that a storm of alerts asks it in constant time. Also which chats take no alerts. */
-import { type Alert, isOpen } from "../domain/alert.js";
+import { type Alert, isOpen } from "../domain/alerts/alert.js";
 import type { AlertsConfig } from "./config.js";
 import { type Labels, labelsOf, type Matcher, parseMatchers } from "./matchers.js";
 import { isAboutPlace, isPlatformAway } from "./own-alerts.js";

@@ -1,6 +1,6 @@
 /** Which alert people mean by `last`: the one that was posted last in their chat. */
-import type { AlertStore } from "../domain/alert.js";
-import { type Alert, isOpen } from "../domain/alert.js";
+import type { AlertStore } from "../domain/alerts/alert.js";
+import { type Alert, isOpen } from "../domain/alerts/alert.js";
 import { OWN_KIND } from "./own-alerts.js";
 
 const REACH = 500;

@@ -1,7 +1,7 @@
 /** Matchers of silences, routes and rules, written as operators know them: `severity=critical`, `policy=~first.*`, `queue!=spam`. */
 
 import { RE2JS } from "re2js";
-import { type Alert, SEVERITIES } from "../domain/alert.js";
+import { type Alert, SEVERITIES } from "../domain/alerts/alert.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { definedOf } from "../lib/without-undefined.js";
 

@@ -1,5 +1,5 @@
 /** Alerts about alerting itself: which they are. They go where nothing else failed. */
-import type { Alert } from "../domain/alert.js";
+import type { Alert } from "../domain/alerts/alert.js";
 
 /** The kind of their source. */
 export const OWN_KIND = "alerts";

@@ -3,8 +3,8 @@
  * step is a function of that name in `steps/`. All results are committed in one transaction with the alert, and sent from there
  * (`tell.ts`), so a crash loses nothing and sends nothing twice.
  */
-import type { Actor, Alert, NoticeWords } from "../domain/alert.js";
-import type { AlertSignal } from "../domain/alert-signal.js";
+import type { Actor, Alert, NoticeWords } from "../domain/alerts/alert.js";
+import type { AlertSignal } from "../domain/alerts/alert-signal.js";
 import { HookgateError } from "../lib/errors.js";
 import { act, type PersonAction } from "./act.js";
 import type { Alerting } from "./alerting.js";

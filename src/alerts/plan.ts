@@ -1,5 +1,5 @@
 /** What is going to happen to one alert: a draft of it and all that follows, gathered step by step and then committed whole. */
-import type { Actor, Alert, AlertChange, AlertEvent, KnownPlace, NewNotice, Place } from "../domain/alert.js";
+import type { Actor, Alert, AlertChange, AlertEvent, KnownPlace, NewNotice, Place } from "../domain/alerts/alert.js";
 import { isReadTooLate } from "./own-alerts.js";
 import { type Happening, stateAfter } from "./transitions.js";
 

@@ -1,8 +1,8 @@
 /** Quiet hours of a destination, as a clock on the wall of their zone shows them. */
-import { SEVERITIES } from "../domain/alert.js";
-import type { Severity } from "../domain/alert-signal.js";
-import { nextCron } from "../lib/cron.js";
-import { localTimezone, timeIn } from "../lib/timezone.js";
+import { SEVERITIES } from "../domain/alerts/alert.js";
+import type { Severity } from "../domain/alerts/alert-signal.js";
+import { nextCron } from "../lib/time/cron.js";
+import { localTimezone, timeIn } from "../lib/time/timezone.js";
 import type { QuietConfig, RotaConfig } from "./config.js";
 
 const DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;

@@ -1,8 +1,8 @@
 /** Which accounts a mention in a chat cannot notify because they cannot read it. Platforms are asked before an escalation chooses whom it notifies. */
-import { type Address, parseAddress } from "../domain/address.js";
-import type { Clock } from "../lib/clock.js";
+import { type Address, parseAddress } from "../domain/chat/address.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import type { Clock } from "../lib/time/clock.js";
 
 export interface Readers {
   /** Chats as formatted addresses, accounts as `platform:id`. False: a platform could not be asked. */

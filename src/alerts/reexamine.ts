@@ -1,5 +1,5 @@
 /** Holds every open alert against the rules that keep alerts quiet, after one of them changed. Those that it concerns go through the pipeline; all, after settings changed. */
-import type { Alert } from "../domain/alert.js";
+import type { Alert } from "../domain/alerts/alert.js";
 import type { Alerting } from "./alerting.js";
 import { labelsOf } from "./matchers.js";
 import { OWN_KIND } from "./own-alerts.js";

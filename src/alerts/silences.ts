@@ -1,10 +1,10 @@
 /** What keeps alerts quiet by rule: silences that people set, and maintenance windows of the configuration. */
-import type { Actor, AlertStore, Silence } from "../domain/alert.js";
-import { nextCron } from "../lib/cron.js";
+import type { Actor, AlertStore, Silence } from "../domain/alerts/alert.js";
 import { HookgateError } from "../lib/errors.js";
 import { newId } from "../lib/id.js";
-import { parseInstant } from "../lib/instant.js";
-import { localTimezone } from "../lib/timezone.js";
+import { nextCron } from "../lib/time/cron.js";
+import { parseInstant } from "../lib/time/instant.js";
+import { localTimezone } from "../lib/time/timezone.js";
 import type { WindowConfig } from "./config.js";
 import { type Labels, type Matcher, parseMatchers } from "./matchers.js";
 

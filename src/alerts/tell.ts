@@ -3,14 +3,15 @@
  * what was sent is looked after until it has arrived. All of it comes from rows, under delivery ids that are known before they are
  * enqueued: done again after a crash it enqueues nothing twice.
  */
-import { checkArrivals } from "./tell/check-arrivals.js";
+
 import { checkNotices } from "./tell/check-notices.js";
+import { checkArrivals } from "./tell/pages/check-arrivals.js";
+import { endWithPause } from "./tell/pages/undelivered.js";
 import { placeAlerts } from "./tell/place-alerts.js";
 import { markForRedraw } from "./tell/redraw-cards.js";
 import { sayNotices } from "./tell/say-notices.js";
 import { showCards } from "./tell/show-cards.js";
 import type { Telling } from "./tell/telling.js";
-import { endWithPause } from "./tell/undelivered.js";
 
 /** Gives the time of the next pass, if one is needed. */
 export async function tell(destination: string, telling: Telling): Promise<number | undefined> {

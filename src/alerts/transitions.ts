@@ -1,5 +1,5 @@
 /** The states of an alert, and all ways between them. Every change of an alert goes through this table. */
-import type { Alert, AlertState } from "../domain/alert.js";
+import type { Alert, AlertState } from "../domain/alerts/alert.js";
 
 /** Back to what it was: acknowledged or snoozed, if that still holds, else what its source says. */
 const BACK = "back";

@@ -1,8 +1,8 @@
 /** How far each route of an alert has gone without an acknowledgement, and in which chats. */
-import { type Alert, isOpen, type KnownPlace, type TakenStep, type Urging } from "../domain/alert.js";
+import { type Alert, isOpen, type KnownPlace, type TakenStep, type Urging } from "../domain/alerts/alert.js";
 import type { Plan } from "./plan.js";
 import { isAtLeast } from "./quiet-hours.js";
-import type { Step } from "./reach.js";
+import type { Step } from "./rota/reach.js";
 import type { Route } from "./steps/route.js";
 
 /** No one is to be notified of this open alert for now, and no one asked for an escalation since. */

@@ -3,9 +3,9 @@
  * clock that was set forward looks like a longer stop.
  */
 import type { Store } from "../domain/store.js";
-import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import type { Clock } from "../lib/time/clock.js";
 
 /** After a crash the step is known up to this much. */
 const NOTE_EVERY_MS = 10_000;

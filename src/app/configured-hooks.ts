@@ -16,9 +16,9 @@ import type { HookRegistry } from "../hooks/registry.js";
 import type { AnyPoint } from "../hooks/signatures.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import { databaseFiles, ownFilesOf } from "../store/files.js";
-import { brokenEventsOf, withBrokenEvents } from "./broken-events.js";
-import { secretsOf, type ValidConfig } from "./valid-config.js";
+import { databaseFiles, ownFilesOf } from "../store/database-file/files.js";
+import { brokenEventsOf, withBrokenEvents } from "./problems/broken-events.js";
+import { secretsOf, type ValidConfig } from "./problems/valid-config.js";
 
 interface Deps {
   registry: Pick<HookRegistry, "points">;

@@ -5,10 +5,10 @@
 import { type PluginHandler, surroundingHandler } from "../hooks/dry-run.js";
 import type { Ender, GivenUpList } from "../hooks/given-up.js";
 import type { HookRegistry } from "../hooks/registry.js";
-import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
+import { placeInOrBelow } from "../lib/files/module-place.js";
 import type { Logger } from "../lib/logger.js";
-import { placeInOrBelow } from "../lib/module-place.js";
+import type { Clock } from "../lib/time/clock.js";
 import type { PluginInfo } from "../plugins/infos.js";
 import type { Plugins } from "../plugins/plugins.js";
 

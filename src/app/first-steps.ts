@@ -1,9 +1,9 @@
 /** What a start shows the person who sets the gateway up: what each platform listens to, why one is offline, and how the first owner is made. */
 import type { Gateway } from "../gateway/gateway.js";
-import type { OwnerClaims } from "../gateway/owner-claims.js";
+import type { OwnerClaims } from "../gateway/people/owner-claims.js";
 import type { AdapterStatus } from "../gateway/status.js";
-import { type Clock, wait } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
+import { type Clock, wait } from "../lib/time/clock.js";
 
 export interface FirstSteps {
   /** The one-time code for `/claim`, while a platform that can be reached has no person with a role. */

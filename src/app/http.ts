@@ -8,9 +8,9 @@ import type { Config } from "../config/schema.js";
 import type { Store } from "../domain/store.js";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "../http/server.js";
 import type { Webhook } from "../http/webhook.js";
-import type { Processes } from "../lib/process.js";
+import type { Processes } from "../lib/process/process.js";
 import { peopleOf, uploadsFolder } from "./people.js";
-import type { ValidConfig } from "./valid-config.js";
+import type { ValidConfig } from "./problems/valid-config.js";
 
 interface Deps
   extends Pick<

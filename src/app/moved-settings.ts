@@ -5,12 +5,12 @@
 import type { Definition } from "../automations/definition/definition.js";
 import { namedPlatforms } from "../config/named-platforms.js";
 import type { Config } from "../config/schema.js";
-import type { CursorStore } from "../domain/adapter.js";
-import { type Address, formatAddress, parseAddress } from "../domain/address.js";
-import { PLATFORMS } from "../domain/platform.js";
+import type { CursorStore } from "../domain/chat/adapter.js";
+import { type Address, formatAddress, parseAddress } from "../domain/chat/address.js";
+import { PLATFORMS } from "../domain/chat/platform.js";
 import { MovedChats } from "../gateway/moved-chats.js";
-import type { Matcher } from "../hooks/matcher.js";
-import type { SettingProblem } from "./setting-problem.js";
+import type { Matcher } from "../hooks/registration/matcher.js";
+import type { SettingProblem } from "./problems/setting-problem.js";
 
 export type Moves = Pick<MovedChats, "current">;
 

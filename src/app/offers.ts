@@ -1,6 +1,6 @@
 /** What commands can name that stands in the configuration and its folders: for completion and choices. */
 import type { Config } from "../config/schema.js";
-import type { Address } from "../domain/address.js";
+import type { Address } from "../domain/chat/address.js";
 import type { GatewayOptions } from "../gateway/contract.js";
 import type { MissionDesk } from "../orchestrator/missions/missions.js";
 import { isPlansFolder } from "../orchestrator/missions/plans.js";

@@ -8,7 +8,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Config } from "../config/schema.js";
 import type { HookStateStore, HookSwitch } from "../domain/store.js";
 import type { Override } from "../hooks/registry.js";
-import type { Clock } from "../lib/clock.js";
+import type { Clock } from "../lib/time/clock.js";
 
 type Configured = Config["overrides"];
 

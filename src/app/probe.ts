@@ -1,11 +1,11 @@
 /** What an answer of a platform's API says of the token, judged as a running gateway judges it. For `doctor`. */
 import { readAnswer } from "../../adapters/discord/caller.js";
-import { isDiscordsLimit } from "../../adapters/discord/limit.js";
+import { isDiscordsLimit } from "../../adapters/discord/rest/limit.js";
 import {
   describeFailure as describeDiscord,
   isTokenRefused as isDiscordTokenRefused,
-} from "../../adapters/discord/outcome.js";
-import { BANNED } from "../../adapters/discord/refusals.js";
+} from "../../adapters/discord/rest/outcome.js";
+import { BANNED } from "../../adapters/discord/rest/refusals.js";
 import { resultOf } from "../../adapters/telegram/caller.js";
 import {
   describeFailure as describeTelegram,

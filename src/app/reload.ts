@@ -19,18 +19,18 @@ import { VARIABLES } from "../config/env.js";
 import { formatProblem, type LoadedConfig, placeOfConfig } from "../config/load.js";
 import type { Config } from "../config/schema.js";
 import type { HookRegistry } from "../hooks/registry.js";
-import type { Clock } from "../lib/clock.js";
+import { inTurn } from "../lib/concurrency/in-turn.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
-import { inTurn } from "../lib/in-turn.js";
-import { isMissing } from "../lib/list-folder.js";
+import { isMissing } from "../lib/files/list-folder.js";
 import type { Logger } from "../lib/logger.js";
+import type { Clock } from "../lib/time/clock.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
 import type { PluginInfo } from "../plugins/infos.js";
 import type { Plugins } from "../plugins/plugins.js";
 import type { Overrides } from "./overrides.js";
-import { type ListedProblem, splitProblems } from "./problems.js";
-import { lostCritical, unfitHooks } from "./unfit-hooks.js";
-import type { ValidConfig } from "./valid-config.js";
+import { type ListedProblem, splitProblems } from "./problems/problems.js";
+import { lostCritical, unfitHooks } from "./problems/unfit-hooks.js";
+import type { ValidConfig } from "./problems/valid-config.js";
 
 export interface Rejection {
   file: string | undefined;

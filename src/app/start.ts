@@ -4,11 +4,11 @@ import type { Sla } from "../alerts/sla/sla.js";
 import type { Automations } from "../automations/automations.js";
 import type { Gateway } from "../gateway/gateway.js";
 import type { HttpServer } from "../http/server.js";
-import type { Clock } from "../lib/clock.js";
-import type { Processes } from "../lib/process.js";
-import { within } from "../lib/within.js";
+import { within } from "../lib/concurrency/within.js";
+import type { Processes } from "../lib/process/process.js";
+import type { Clock } from "../lib/time/clock.js";
 import type { Orchestrator } from "../orchestrator/orchestrator.js";
-import type { MissionAssembly } from "./missions.js";
+import type { MissionAssembly } from "./parts/missions.js";
 import type { Stopping } from "./stopping.js";
 
 interface Deps extends Pick<MissionAssembly, "missions" | "schedules" | "resumeAssessments" | "stopMissions"> {

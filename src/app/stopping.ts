@@ -1,7 +1,8 @@
 /** What a stop closes, last opened first. All stages of it share its time. */
-import type { Clock } from "../lib/clock.js";
+
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import type { Clock } from "../lib/time/clock.js";
 
 interface Options {
   /** One stage may take so long. */

@@ -5,10 +5,10 @@ import type { Sla } from "../alerts/sla/sla.js";
 import type { Automations } from "../automations/automations.js";
 import type { Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
-import type { Clock } from "../lib/clock.js";
+import { within } from "../lib/concurrency/within.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import { within } from "../lib/within.js";
+import type { Clock } from "../lib/time/clock.js";
 import type { Stopping } from "./stopping.js";
 
 const MINUTE_MS = 60_000;

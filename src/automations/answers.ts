@@ -1,16 +1,16 @@
 /** Answers the named queries of `queries.ts` from the store: newest first, bounded, only what is worth telling. */
 import { setImmediate } from "node:timers/promises";
 import { AUTOMATION_RUN_STATUSES, type AutomationRun, STARTED_STATUSES } from "../domain/automation.js";
-import { type Fate, fatesOf, worstOf } from "../domain/fates.js";
-import type { About } from "../domain/hearing.js";
+import type { About } from "../domain/chat/hearing.js";
+import { type Fate, fatesOf, worstOf } from "../domain/deliveries/fates.js";
+import { purgeFinder } from "../domain/deliveries/purges.js";
 import { type DispatchRecord, OUTCOMES } from "../domain/journal.js";
-import { purgeFinder } from "../domain/purges.js";
 import { DELIVERY_STATUSES, type Delivery, type DeliveryStatus, type InboxRow, type Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
-import type { Clock } from "../lib/clock.js";
-import { parseDuration } from "../lib/duration.js";
-import { nearest } from "../lib/nearest.js";
-import { valueProblem } from "../lib/value-problem.js";
+import type { Clock } from "../lib/time/clock.js";
+import { parseDuration } from "../lib/time/duration.js";
+import { nearest } from "../lib/validation/nearest.js";
+import { valueProblem } from "../lib/validation/value-problem.js";
 import { MASKED, oneOf, type Query, type Row, timeOf, wrong } from "./answers/query.js";
 import type { RowOf } from "./answers/rows.js";
 import { alerts, missions, tasks } from "./answers/work.js";

@@ -1,15 +1,15 @@
 /** Operator-defined hooks, put together from the parts of the product. `app.ts` gives what they reach. */
 
-import { type Address, parseAddress } from "../domain/address.js";
+import { type Address, parseAddress } from "../domain/chat/address.js";
 import type { Models } from "../domain/model.js";
 import type { Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
-import type { Clock } from "../lib/clock.js";
+import { mapTexts } from "../lib/files/relative-paths.js";
 import type { Logger } from "../lib/logger.js";
 import type { Resolve } from "../lib/outgoing/connect.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
-import type { Processes } from "../lib/process.js";
-import { mapTexts } from "../lib/relative-paths.js";
+import type { Processes } from "../lib/process/process.js";
+import type { Clock } from "../lib/time/clock.js";
 import type { Pending } from "../pending/pending.js";
 import { type AnswerDeps, answers } from "./answers.js";
 import { type Automations, createAutomations } from "./automations.js";

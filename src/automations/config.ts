@@ -1,7 +1,7 @@
 /** Settings of operator-defined hooks as a whole: `automations:` in hookgate.yaml. The hooks themselves stand under `hooks:`. */
 import { z } from "zod";
-import { parseAddress } from "../domain/address.js";
-import { duration } from "../lib/config-fields.js";
+import { parseAddress } from "../domain/chat/address.js";
+import { duration } from "../lib/validation/config-fields.js";
 
 const address = z
   .string()

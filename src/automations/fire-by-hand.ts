@@ -1,11 +1,11 @@
 /** A person fires a configured hook: its gates hold, and one that is running is not started twice. Dry, its steps run and nothing else. */
 import { type AutomationRun, DUE_POINT, isUnfinished } from "../domain/automation.js";
 import type { HookRegistry } from "../hooks/registry.js";
-import { type Clock, wait } from "../lib/clock.js";
-import { formatDuration } from "../lib/duration.js";
+import { joinSignals } from "../lib/concurrency/signals.js";
 import { HookgateError } from "../lib/errors.js";
-import { joinSignals } from "../lib/signals.js";
-import { valueProblem } from "../lib/value-problem.js";
+import { type Clock, wait } from "../lib/time/clock.js";
+import { formatDuration } from "../lib/time/duration.js";
+import { valueProblem } from "../lib/validation/value-problem.js";
 import type { Definition } from "./definition/definition.js";
 import type { HandFiring } from "./desk.js";
 import { draftManual, manualPayload } from "./draft.js";

@@ -7,9 +7,9 @@
  */
 import type { AutomationRunStore } from "../domain/automation.js";
 import type { KeyValueStore } from "../domain/store.js";
-import type { Clock } from "../lib/clock.js";
-import { formatDuration } from "../lib/duration.js";
 import type { Logger } from "../lib/logger.js";
+import type { Clock } from "../lib/time/clock.js";
+import { formatDuration } from "../lib/time/duration.js";
 import type { Definition } from "./definition/definition.js";
 import { Breakers } from "./gates/breaker.js";
 import type { Refusal } from "./gates/refusal.js";

@@ -1,8 +1,8 @@
 /** The context of a run: its steps, one after the other, each with its deadline, and what they mean for the handler. */
 
 import type { StepRecord } from "../domain/automation.js";
-import { formatDuration } from "../lib/duration.js";
 import { errorMessage } from "../lib/errors.js";
+import { formatDuration } from "../lib/time/duration.js";
 import { withoutUndefined } from "../lib/without-undefined.js";
 import { errorWithoutPaths } from "./paths.js";
 import { isTimeout } from "./program.js";

@@ -2,9 +2,9 @@
 
 import type { z } from "zod";
 import type { ModelUsage, ToolCallRecord } from "../domain/automation.js";
-import type { CommandSpec } from "../domain/command.js";
+import type { CommandSpec } from "../domain/chat/command.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
-import type { Issue } from "../lib/schema-issues.js";
+import type { Issue } from "../lib/validation/schema-issues.js";
 import type { RunContext } from "./run-context.js";
 
 export interface Handler<Options = unknown> {

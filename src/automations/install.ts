@@ -3,8 +3,8 @@
  * registration; what the registry refuses is broken. A hook whose new version is broken stays as it was, until the file is fixed.
  */
 import { dirname } from "node:path";
+import { isUnfit } from "../hooks/registration/validate.js";
 import type { HookRegistry, Problem, Unregister } from "../hooks/registry.js";
-import { isUnfit } from "../hooks/validate.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Definition } from "./definition/definition.js";
 import { type BrokenHook, isSame, type LoadedHooks } from "./definition/load.js";

@@ -1,10 +1,10 @@
 /** Admins are notified that a hook is part of a loop. That it was cut: once, however often it is cut, also over restarts. */
 import { z } from "zod";
-import type { Button } from "../domain/message.js";
+import type { Button } from "../domain/chat/message.js";
 import type { KeyValueStore } from "../domain/store.js";
-import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import type { Clock } from "../lib/time/clock.js";
 import type { Definition } from "./definition/definition.js";
 import type { Notifier } from "./notify.js";
 

@@ -4,16 +4,16 @@
  * gateway itself has to say about hooks.
  */
 import { createHash } from "node:crypto";
-import { type Address, formatAddress, parseAddress } from "../domain/address.js";
 import type { AutomationRun } from "../domain/automation.js";
-import type { About } from "../domain/hearing.js";
+import { type Address, formatAddress, parseAddress } from "../domain/chat/address.js";
+import type { About } from "../domain/chat/hearing.js";
+import type { Button, OutboundMessage } from "../domain/chat/message.js";
 import type { Cause } from "../domain/journal.js";
-import type { Button, OutboundMessage } from "../domain/message.js";
 import type { KeyValueStore } from "../domain/store.js";
-import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import { newId } from "../lib/id.js";
 import type { Logger } from "../lib/logger.js";
+import type { Clock } from "../lib/time/clock.js";
 import type { Definition } from "./definition/definition.js";
 import { HERE } from "./outgoing/chat-address.js";
 import { type RunOutcome, reasonOf } from "./run/outcome.js";

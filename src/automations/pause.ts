@@ -1,6 +1,6 @@
 /** Everything is paused until a person resumes it; a restart does not. */
 import type { KeyValueStore } from "../domain/store.js";
-import type { Clock } from "../lib/clock.js";
+import type { Clock } from "../lib/time/clock.js";
 
 export interface Pause {
   readonly paused: { by: string; at: number } | undefined;

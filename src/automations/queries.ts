@@ -3,17 +3,17 @@
  * table name ever stands in a definition or a template.
  */
 import { z } from "zod";
-import { ALERT_STATES } from "../domain/alert.js";
+import { ALERT_STATES } from "../domain/alerts/alert.js";
 import { AUTOMATION_RUN_STATUSES } from "../domain/automation.js";
+import { platformProblem } from "../domain/chat/platform.js";
 import { OUTCOMES } from "../domain/journal.js";
-import { MISSION_STATUSES } from "../domain/mission.js";
-import { platformProblem } from "../domain/platform.js";
+import { MISSION_STATUSES } from "../domain/orchestrator/mission.js";
+import { TASK_STATUSES } from "../domain/orchestrator/task.js";
 import { DELIVERY_STATUSES, type InboxStatus } from "../domain/store.js";
-import { TASK_STATUSES } from "../domain/task.js";
-import { resolveAlias } from "../hooks/aliases.js";
 import { catalogue } from "../hooks/catalogue/index.js";
-import { parseDuration } from "../lib/duration.js";
-import { nearest } from "../lib/nearest.js";
+import { resolveAlias } from "../hooks/registration/aliases.js";
+import { parseDuration } from "../lib/time/duration.js";
+import { nearest } from "../lib/validation/nearest.js";
 
 export const INBOX_STATUSES = [
   "waiting",

@@ -11,10 +11,10 @@ import {
 } from "../domain/automation.js";
 import type { Work } from "../domain/work.js";
 import type { BackgroundEnd, BackgroundPort, BackgroundRun, BackgroundRunner } from "../hooks/background.js";
-import type { Clock } from "../lib/clock.js";
+import { createWork } from "../lib/concurrency/work.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import { createWork } from "../lib/work.js";
+import type { Clock } from "../lib/time/clock.js";
 import type { Definition } from "./definition/definition.js";
 import { createHeldLeases, type HeldLeases } from "./queue/held-leases.js";
 import { lineOf, whyFull } from "./queue/line.js";

@@ -1,16 +1,16 @@
 /** How steps and handlers of a hook reach the rest of the product: each hook gets the secrets that its definition names, and notes of its own. */
 import { createHash } from "node:crypto";
-import { type Address, formatAddress } from "../domain/address.js";
+import { type Address, formatAddress } from "../domain/chat/address.js";
+import { hasNoThread, type NoThread, openerId, THREAD_NOT_OPENED, whyNoThread } from "../domain/chat/thread.js";
+import { watchDelivery } from "../domain/deliveries/watch-delivery.js";
 import type { Models } from "../domain/model.js";
 import { type Delivery, isUnderWay, type KeyValueStore, type OutboxStore } from "../domain/store.js";
-import { hasNoThread, type NoThread, openerId, THREAD_NOT_OPENED, whyNoThread } from "../domain/thread.js";
-import { watchDelivery } from "../domain/watch-delivery.js";
 import type { Gateway } from "../gateway/contract.js";
-import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Resolve } from "../lib/outgoing/connect.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
-import type { Processes } from "../lib/process.js";
+import type { Processes } from "../lib/process/process.js";
+import type { Clock } from "../lib/time/clock.js";
 import type { Ask } from "./answers.js";
 import type { Reach } from "./run-context.js";
 

@@ -1,7 +1,7 @@
 /** A definition becomes a subscription of the registry, like any other; what its runs decide becomes what its point takes. */
 import { HookInterruptedError, HookNotCalledError } from "../hooks/errors.js";
 import type { HookPoint } from "../hooks/point.js";
-import type { RegisterOptions } from "../hooks/registration.js";
+import type { RegisterOptions } from "../hooks/registration/registration.js";
 import type { HookRegistry, Unregister } from "../hooks/registry.js";
 import { type Fields, withPatch } from "../hooks/results.js";
 import type { HookContext, LifecycleContext } from "../hooks/signatures.js";

@@ -1,15 +1,16 @@
 /** What steps and handlers are given: the hook, the trigger, the payload, and the ways to reach the rest of the product. */
-import type { Address } from "../domain/address.js";
+
 import type { TriggerKind } from "../domain/automation.js";
+import type { Address } from "../domain/chat/address.js";
+import type { OutboundMessage } from "../domain/chat/message.js";
+import type { NoThread } from "../domain/chat/thread.js";
 import type { Cause } from "../domain/journal.js";
-import type { OutboundMessage } from "../domain/message.js";
 import type { Models } from "../domain/model.js";
-import type { Actor, Task, TaskOrigin, TaskSpecInput } from "../domain/task.js";
-import type { NoThread } from "../domain/thread.js";
-import type { Clock } from "../lib/clock.js";
+import type { Actor, Task, TaskOrigin, TaskSpecInput } from "../domain/orchestrator/task.js";
 import type { Logger } from "../lib/logger.js";
 import type { GuardedRequest, GuardedResponse } from "../lib/outgoing/request.js";
-import type { Processes } from "../lib/process.js";
+import type { Processes } from "../lib/process/process.js";
+import type { Clock } from "../lib/time/clock.js";
 
 export interface RunContext {
   readonly hookId: string;

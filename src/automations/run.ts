@@ -3,8 +3,8 @@
  * goes through here once for each attempt.
  */
 
-import { isOfStranger } from "../domain/access.js";
 import { PAUSED_REASON, type StepRecord } from "../domain/automation.js";
+import { isOfStranger } from "../domain/chat/access.js";
 import { isHandId } from "../domain/journal.js";
 import type { Refusal } from "./gates/refusal.js";
 import type { Pass } from "./gates.js";

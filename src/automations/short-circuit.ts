@@ -3,9 +3,9 @@
  * hide a red one beside it: as long as a step failed, or is not ok and no condition asks for that, the handler runs.
  */
 import { conditionProblems } from "../hooks/conditions/impossible-condition.js";
-import { compileCondition } from "../hooks/predicate.js";
+import { compileCondition } from "../hooks/registration/predicate.js";
 import { HookgateError } from "../lib/errors.js";
-import type { JsonSchema } from "../lib/json-schema.js";
+import type { JsonSchema } from "../lib/validation/json-schema.js";
 import type { FieldType, Step, StepFailure, StepResult } from "./step.js";
 import { fieldSchema, type StepNames, type TemplateNames } from "./template/names.js";
 

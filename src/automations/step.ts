@@ -1,6 +1,6 @@
 /** A context step: gathers something before the handler runs. One file a step in `steps/`; `steps/index.ts` is their table. */
 import type { z } from "zod";
-import type { JsonSchema } from "../lib/json-schema.js";
+import type { JsonSchema } from "../lib/validation/json-schema.js";
 import type { Machine } from "./handler.js";
 import type { RunContext } from "./run-context.js";
 

@@ -2,10 +2,10 @@
 import { realpath } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { FSWatcher } from "chokidar";
-import type { Clock, Timer } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
-import { fileMark, markText } from "../lib/file-mark.js";
+import { fileMark, markText } from "../lib/files/file-mark.js";
 import type { Logger } from "../lib/logger.js";
+import type { Clock, Timer } from "../lib/time/clock.js";
 import { hookFiles } from "./definition/sources.js";
 import { isHookFile } from "./definition/unread-files.js";
 

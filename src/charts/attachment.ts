@@ -1,5 +1,5 @@
 /** A chart as a picture that goes with a message. Its bytes travel in the message's row, so that it is sent after a crash, too. */
-import type { Attachment } from "../domain/message.js";
+import type { Attachment } from "../domain/chat/message.js";
 import { type Chart, drawPng } from "./draw.js";
 
 /** `name` without its ending. */

@@ -1,5 +1,5 @@
 /** Lengths of time in steps that people think in. */
-import { writeDuration } from "../lib/duration.js";
+import { writeDuration } from "../lib/time/duration.js";
 
 const MINUTE = 60_000;
 const MINUTES = [1, 5, 15, 30, 60, 120, 240, 480, 1440, 4320, 10_080].map((minutes) => minutes * MINUTE);

@@ -1,5 +1,5 @@
 /** A mission as bars over time: one row a task, one bar an attempt, thin pale bars where it waits, and how it ended. */
-import { formatDuration } from "../lib/duration.js";
+import { formatDuration } from "../lib/time/duration.js";
 import type { Chart } from "./draw.js";
 import { axisLook, COLOUR, legendLook, nothingYet, titleOf } from "./look.js";
 

@@ -1,5 +1,5 @@
 /** Open work by how old it is, and how much of it is late. */
-import { formatDuration } from "../lib/duration.js";
+import { formatDuration } from "../lib/time/duration.js";
 import { bucketsFor } from "./buckets.js";
 import type { Chart } from "./draw.js";
 import { axisLook, COLOUR, gridLook, legendLook, nothingYet, PATTERN, SIZE, titleOf } from "./look.js";

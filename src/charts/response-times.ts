@@ -1,5 +1,5 @@
 /** How long answers took: how many within a minute, five minutes, … What is beyond the target is drawn as such. */
-import { formatDuration } from "../lib/duration.js";
+import { formatDuration } from "../lib/time/duration.js";
 import { bucketsFor, percentile } from "./buckets.js";
 import type { Chart } from "./draw.js";
 import { axisLook, COLOUR, gridLook, legendLook, nothingYet, PATTERN, SIZE, titleOf } from "./look.js";

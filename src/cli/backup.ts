@@ -1,9 +1,9 @@
 /** `hookgate backup FILE`: a checked copy of the database in one file, also beside a running gateway. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { systemClock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
-import { backupDatabase } from "../store/backup.js";
+import { systemClock } from "../lib/time/clock.js";
+import { backupDatabase } from "../store/database-file/backup.js";
 import { EXIT, type ExitCode } from "./exit.js";
 import { ownFiles } from "./own-files.js";
 import type { Terminal } from "./terminal.js";

@@ -1,11 +1,11 @@
 /** Commands that need the live gateway: one POST to its API, as the owner of the local token. */
 import { z } from "zod";
 import { type Environment, readEnvironment } from "../config/env.js";
-import type { OptionValue } from "../domain/command.js";
-import { outboundMessage } from "../domain/message.js";
+import type { OptionValue } from "../domain/chat/command.js";
+import { outboundMessage } from "../domain/chat/message.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { isResetSinceStart, readConsoleToken } from "../store/console-token.js";
-import { type DatabaseFiles, databaseFiles } from "../store/files.js";
+import { type DatabaseFiles, databaseFiles } from "../store/database-file/files.js";
 import { type JsonAnswer, postJson } from "./post-json.js";
 
 /** Above the gateway's own limit for a command, so that its answer comes first. */

@@ -1,6 +1,6 @@
 /** `hookgate check`: the configuration, its plugins, hooks and plans; every problem at once, with its place. */
-import { type ListedProblem, splitProblems } from "../app/problems.js";
-import { isWithoutPlatform } from "../app/valid-config.js";
+import { type ListedProblem, splitProblems } from "../app/problems/problems.js";
+import { isWithoutPlatform } from "../app/problems/valid-config.js";
 import { formatProblem, isOfAll, type LoadedConfig, loadConfig } from "../config/load.js";
 import { configWarnings } from "../config/warnings.js";
 import { examine } from "./examine.js";

@@ -1,6 +1,6 @@
 /** `hookgate doctor`: looks at everything that a start needs and at what a running gateway says, and says what to do. */
 
-import { splitProblems } from "../app/problems.js";
+import { splitProblems } from "../app/problems/problems.js";
 import { readEnvironment } from "../config/env.js";
 import { brokenPlatform, formatProblem, loadConfig } from "../config/load.js";
 import type { Finding } from "./doctor/finding.js";

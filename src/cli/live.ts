@@ -1,9 +1,9 @@
 /** A command that the live gateway runs: call, print, exit code. Lists get tables as wide as they need. */
 import { z } from "zod";
-import { outcomeWords } from "../../commands/show-dispatch.js";
-import { align } from "../../commands/text.js";
-import { formatDuration } from "../lib/duration.js";
+import { outcomeWords } from "../../commands/runs/show-dispatch.js";
+import { align } from "../../commands/show/text.js";
 import { HookgateError } from "../lib/errors.js";
+import { formatDuration } from "../lib/time/duration.js";
 import { type Call, callGateway, type GatewayAnswer, type NamedCall } from "./call-gateway.js";
 import { EXIT, type ExitCode, exitCodeOf } from "./exit.js";
 import { printError, printJson, type Terminal, terminalText } from "./terminal.js";

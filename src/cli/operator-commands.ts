@@ -5,9 +5,9 @@
 import { type Command, Option } from "commander";
 import { COMMAND_GROUPS } from "../../commands/groups.js";
 import { commandSpecs } from "../../commands/index.js";
-import type { CommandSpec, OptionSpec, OptionValue } from "../domain/command.js";
+import type { CommandSpec, OptionSpec, OptionValue } from "../domain/chat/command.js";
 import { HookgateError } from "../lib/errors.js";
-import { nearest } from "../lib/nearest.js";
+import { nearest } from "../lib/validation/nearest.js";
 import type { LiveCall } from "./live.js";
 import { readPayload } from "./payload-file.js";
 

@@ -1,7 +1,7 @@
 /** The database of this installation and the files beside it, as the environment names them. */
 import { readEnvironment } from "../config/env.js";
 import { HookgateError } from "../lib/errors.js";
-import { type DatabaseFiles, databaseFiles } from "../store/files.js";
+import { type DatabaseFiles, databaseFiles } from "../store/database-file/files.js";
 
 /** Throws CONFIG_INVALID. */
 export function ownFiles(): DatabaseFiles {

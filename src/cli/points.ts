@@ -1,10 +1,10 @@
 /** `hookgate points`: what hooks can subscribe to. */
 import { z } from "zod";
-import { align } from "../../commands/text.js";
+import { align } from "../../commands/show/text.js";
 import { catalogue } from "../hooks/catalogue/index.js";
 import type { AnyPoint } from "../hooks/signatures.js";
 import { HookgateError } from "../lib/errors.js";
-import { nearest } from "../lib/nearest.js";
+import { nearest } from "../lib/validation/nearest.js";
 import { EXIT, type ExitCode } from "./exit.js";
 import { printJson, type Terminal } from "./terminal.js";
 

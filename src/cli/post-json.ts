@@ -1,8 +1,8 @@
 /** One POST over node's own http: `fetch` refuses some ports (6000, 6667, …) that a gateway may well listen on. */
 import { randomBytes } from "node:crypto";
 import { request } from "node:http";
-import { sameSecret } from "../lib/secret.js";
-import { PROOF_HEADER, proofOf, signCall } from "../lib/signed-call.js";
+import { sameSecret } from "../lib/signing/secret.js";
+import { PROOF_HEADER, proofOf, signCall } from "../lib/signing/signed-call.js";
 
 export interface JsonAnswer {
   status: number;

@@ -1,8 +1,8 @@
 /** `hookgate restore FILE`: a backup becomes the database of the stopped gateway. */
 import { resolve } from "node:path";
-import { systemClock } from "../lib/clock.js";
-import type { Unfinished } from "../store/backup.js";
-import { restoreDatabase } from "../store/restore.js";
+import { systemClock } from "../lib/time/clock.js";
+import type { Unfinished } from "../store/database-file/backup.js";
+import { restoreDatabase } from "../store/database-file/restore.js";
 import { EXIT, type ExitCode } from "./exit.js";
 import { ownFiles } from "./own-files.js";
 import type { Terminal } from "./terminal.js";

@@ -1,5 +1,5 @@
 /** Signals that stop the gateway. Small, so that it listens before the product is loaded. */
-import { endProcess } from "../lib/refuse-exit.js";
+import { endProcess } from "../lib/process/refuse-exit.js";
 import type { Terminal } from "./terminal.js";
 
 /** As a shell counts a process that a signal ended: 128 + the signal's number. */

@@ -2,14 +2,14 @@
  * Where the CLI writes: results to standard output, everything else to standard error. Bold on a terminal only; other control characters
  * are shown as marks, because much of what is printed was written by strangers.
  */
-import type { OutboundMessage } from "../domain/message.js";
-import { withoutControls } from "../lib/control-characters.js";
+import type { OutboundMessage } from "../domain/chat/message.js";
+import { once } from "../lib/concurrency/on-first-use.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { tokensInWords } from "../lib/markdown/tokens.js";
-import { once } from "../lib/on-first-use.js";
-import { endProcess } from "../lib/refuse-exit.js";
-import { secretMask } from "../lib/secret.js";
-import { localTimezone } from "../lib/timezone.js";
+import { endProcess } from "../lib/process/refuse-exit.js";
+import { secretMask } from "../lib/signing/secret.js";
+import { withoutControls } from "../lib/text/control-characters.js";
+import { localTimezone } from "../lib/time/timezone.js";
 
 export interface Terminal {
   out(text: string): void;

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { readEnvironment } from "../config/env.js";
 import { HookgateError } from "../lib/errors.js";
 import { keepConsoleToken, resetConsoleToken } from "../store/console-token.js";
-import { databaseFiles, requireFolder } from "../store/files.js";
+import { databaseFiles, requireFolder } from "../store/database-file/files.js";
 import { callGateway, type GatewayPlace, gatewayPlace } from "./call-gateway.js";
 import { EXIT, type ExitCode } from "./exit.js";
 import { printJson, type Terminal } from "./terminal.js";

@@ -3,7 +3,7 @@
  * see it. A plugin that waits is no case of it, however long: that is the limit of its `setup`.
  */
 import { Worker } from "node:worker_threads";
-import { REALLY_EXIT } from "../lib/refuse-exit.js";
+import { REALLY_EXIT } from "../lib/process/refuse-exit.js";
 import { EXIT } from "./exit.js";
 
 const BEAT_MS = 1_000;

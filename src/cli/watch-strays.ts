@@ -2,12 +2,12 @@
  * Collects what plugins and modules of hooks leave behind in timers and promises while a check loads them: errors that nothing
  * catches, and calls of `process.exit`, which are refused meanwhile.
  */
-import type { ListedProblem } from "../app/problems.js";
+import type { ListedProblem } from "../app/problems/problems.js";
 import type { LoadedConfig } from "../config/load.js";
 import { errorPlace } from "../lib/error-place.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
-import { placeInOrBelow } from "../lib/module-place.js";
-import { refuseExit } from "../lib/refuse-exit.js";
+import { placeInOrBelow } from "../lib/files/module-place.js";
+import { refuseExit } from "../lib/process/refuse-exit.js";
 import type { PluginInfo } from "../plugins/infos.js";
 
 export interface StrayWatch {

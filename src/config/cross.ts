@@ -1,9 +1,9 @@
 /** What no section can check alone: secrets that it needs of the environment, and names of what stands elsewhere. */
-import { platformProblem } from "../domain/platform.js";
-import { nearest } from "../lib/nearest.js";
-import { looksLike } from "../lib/person-name.js";
-import { MIN_TOKEN_CHARACTERS, whyWeakToken } from "../lib/secret.js";
-import { whyNoKey } from "../lib/webhook-signature.js";
+import { platformProblem } from "../domain/chat/platform.js";
+import { MIN_TOKEN_CHARACTERS, whyWeakToken } from "../lib/signing/secret.js";
+import { whyNoKey } from "../lib/signing/webhook-signature.js";
+import { looksLike } from "../lib/text/person-name.js";
+import { nearest } from "../lib/validation/nearest.js";
 import type { Environment } from "./env.js";
 import { namedPlatforms } from "./named-platforms.js";
 import { type OwnAccounts, ownAccounts } from "./own-accounts.js";

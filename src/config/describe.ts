@@ -1,6 +1,6 @@
 /** Reads settings out of a zod schema: for docs/configuration.md, hookgate.yaml, .env.example and "did you mean". */
 import { z } from "zod";
-import { unwrap } from "../lib/schema-keys.js";
+import { unwrap } from "../lib/validation/schema-keys.js";
 
 export interface Setting {
   /** `discord.access.dms`; `[]` marks the entries of a list, `<name>` those of a record. */

@@ -3,13 +3,13 @@ import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { parseEnv } from "node:util";
 import { z } from "zod";
-import { deadLinkAt } from "../lib/dead-link.js";
 import { errorMessage } from "../lib/errors.js";
-import { isMissing } from "../lib/list-folder.js";
-import { nearest } from "../lib/nearest.js";
-import { PLAIN } from "../lib/plain-issues.js";
-import { whyWeakToken } from "../lib/secret.js";
-import { readTextFile } from "../lib/text-file.js";
+import { deadLinkAt } from "../lib/files/dead-link.js";
+import { isMissing } from "../lib/files/list-folder.js";
+import { readTextFile } from "../lib/files/text-file.js";
+import { whyWeakToken } from "../lib/signing/secret.js";
+import { nearest } from "../lib/validation/nearest.js";
+import { PLAIN } from "../lib/validation/plain-issues.js";
 
 /** Empty means unset, so that `DISCORD_TOKEN=` in a copied .env.example switches nothing on. */
 const text = z

@@ -1,6 +1,6 @@
 /** Wherever the configuration names a chat or a person, each of which begins with its platform. */
-import { formatAddress } from "../domain/address.js";
-import { ROLES } from "../domain/identity.js";
+import { formatAddress } from "../domain/chat/address.js";
+import { ROLES } from "../domain/chat/identity.js";
 import type { Config } from "./schema.js";
 
 type Path = [section: keyof Config, ...(string | number)[]];

@@ -1,5 +1,5 @@
 /** The accounts that the gateway's bots have. */
-import type { PlatformName } from "../domain/platform.js";
+import type { PlatformName } from "../domain/chat/platform.js";
 import type { Environment } from "./env.js";
 
 /** The gateway's own account on each platform, as far as its token tells. */

@@ -1,6 +1,6 @@
 /** Rooms of the web chat that get what customers write. Everyone who can log in reads a room, also people without a role. */
-import { parseAddress } from "../domain/address.js";
-import { ROLES } from "../domain/identity.js";
+import { parseAddress } from "../domain/chat/address.js";
+import { ROLES } from "../domain/chat/identity.js";
 import { type Named, namedPlatforms } from "./named-platforms.js";
 import type { Config } from "./schema.js";
 

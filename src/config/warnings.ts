@@ -3,10 +3,10 @@
 import { isIP } from "node:net";
 import { dirname, join } from "node:path";
 import { HOOKS_FOLDER } from "../automations/definition/sources.js";
-import { PLATFORMS } from "../domain/platform.js";
+import { PLATFORMS } from "../domain/chat/platform.js";
 import { isLoopback, metricsNeedToken } from "../http/guard.js";
+import { isExposed, isWritableByOthers } from "../lib/files/private-files.js";
 import { parseDestinations, whyNotPublic, whyTooWide } from "../lib/outgoing/destinations.js";
-import { isExposed, isWritableByOthers } from "../lib/private-files.js";
 import type { Environment } from "./env.js";
 import type { Config } from "./schema.js";
 

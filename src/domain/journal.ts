@@ -1,5 +1,5 @@
 /** The journal: what fired, who ran, what came of it. Written beside the message flow, never in its way. */
-import type { NamedBy } from "../lib/redact.js";
+import type { NamedBy } from "../lib/text/redact.js";
 
 /** `interrupted`: a stop of the gateway cut it off while it ran; its answer was dropped. */
 export const OUTCOMES = [

@@ -7,20 +7,20 @@
  */
 
 import type { HookgateError } from "../lib/errors.js";
-import type { LostFile } from "../lib/lost-file.js";
-import type { CursorStore, EncodedPart } from "./adapter.js";
-import type { Address } from "./address.js";
-import type { AlertStore } from "./alert.js";
+import type { LostFile } from "../lib/files/lost-file.js";
+import type { AlertStore } from "./alerts/alert.js";
+import type { ConversationSight, SlaStore } from "./alerts/sla.js";
 import type { AutomationStore } from "./automation.js";
-import type { InboundEvent, InteractionRef } from "./event.js";
-import type { Operator, Role } from "./identity.js";
+import type { CursorStore, EncodedPart } from "./chat/adapter.js";
+import type { Address } from "./chat/address.js";
+import type { InboundEvent, InteractionRef } from "./chat/event.js";
+import type { Operator, Role } from "./chat/identity.js";
+import type { ButtonAction, OutboundMessage } from "./chat/message.js";
+import type { InboxLetterRef, LetterFilter, LetterRef } from "./deliveries/letters.js";
 import type { Cause, Journal } from "./journal.js";
-import type { InboxLetterRef, LetterFilter, LetterRef } from "./letters.js";
-import type { ButtonAction, OutboundMessage } from "./message.js";
-import type { MissionStores } from "./mission-stores.js";
+import type { MissionStores } from "./orchestrator/mission-stores.js";
+import type { TaskStore } from "./orchestrator/task-store.js";
 import type { PendingStore } from "./pending.js";
-import type { ConversationSight, SlaStore } from "./sla.js";
-import type { TaskStore } from "./task-store.js";
 
 /* ── inbox ─────────────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -288,7 +288,7 @@ export interface OutboxStore {
   letters(statuses: readonly DeliveryStatus[], filter: LetterFilter): Promise<LetterRef[]>;
   /** Resolves with the seq of each; 0 for one whose id existed. */
   enqueue(deliveries: readonly NewDelivery[], at: number): Promise<readonly number[]>;
-  /** The first delivery of a queue (see `outbox-queue.ts`) that is waiting or sending, also when its dueAt has not come. */
+  /** The first delivery of a queue (see `deliveries/outbox-queue.ts`) that is waiting or sending, also when its dueAt has not come. */
   next(queue: string): Promise<Delivery | undefined>;
   /** Queues with work, each with the dueAt of its first delivery: what a start resumes. */
   pending(): Promise<{ queue: string; dueAt: number }[]>;

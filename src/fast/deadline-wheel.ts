@@ -7,7 +7,7 @@
  *
  * Benchmark: bench/fast.ts, bench/dispatch.ts.
  */
-import type { Clock, Timer } from "../lib/clock.js";
+import type { Clock, Timer } from "../lib/time/clock.js";
 
 export const TICK_MS = 10;
 const SLOTS = 512;

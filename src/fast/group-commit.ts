@@ -8,8 +8,8 @@
  * Benchmark: bench/fast.ts, bench/store.ts.
  */
 import type { Database } from "better-sqlite3";
-import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
+import type { Clock } from "../lib/time/clock.js";
 
 /** Writes in one transaction at most, so that a flood cannot hold the event loop for long. */
 const MAX_GROUP = 500;

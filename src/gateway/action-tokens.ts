@@ -5,7 +5,7 @@
 import { createHmac } from "node:crypto";
 import type { ActionStore, ActionToken } from "../domain/store.js";
 import { newToken } from "../lib/id.js";
-import { sameSecret } from "../lib/secret.js";
+import { sameSecret } from "../lib/signing/secret.js";
 
 export type Presented =
   | { kind: "valid"; token: ActionToken }

@@ -1,10 +1,10 @@
 /** Keeps the platforms running: starts each adapter, restarts it with back-off, and knows its state. One that fails never touches the others. */
-import type { Adapter, AdapterContext, AdapterState, CursorStore, GatewayPort } from "../domain/adapter.js";
+import type { Adapter, AdapterContext, AdapterState, CursorStore, GatewayPort } from "../domain/chat/adapter.js";
 import type { Pause } from "../domain/store.js";
-import { type Backoff, pauseAfter } from "../lib/backoff.js";
-import { type Clock, wait } from "../lib/clock.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import { type Backoff, pauseAfter } from "../lib/time/backoff.js";
+import { type Clock, wait } from "../lib/time/clock.js";
 import type { AdapterStatus } from "./status.js";
 
 /** After it was online for so long without a break, a platform's back-off starts anew. */

@@ -1,7 +1,7 @@
 /** Work that only a stop waits for: observers of what has already happened. Failures are logged, never lost. */
 import { RESOLVED } from "../hooks/dispatch/void.js";
+import { InFlight } from "../lib/concurrency/in-flight.js";
 import { errorMessage } from "../lib/errors.js";
-import { InFlight } from "../lib/in-flight.js";
 import type { Logger } from "../lib/logger.js";
 
 const CROWD = 1_000;

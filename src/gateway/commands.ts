@@ -1,9 +1,9 @@
 /** What a command gets and gives. `commands/` holds the commands, one a file; `gateway/inbound/` runs them. Never names a platform. */
-import type { Address } from "../domain/address.js";
-import type { CommandSpec, OptionValue } from "../domain/command.js";
-import type { Operator, Role } from "../domain/identity.js";
+import type { Address } from "../domain/chat/address.js";
+import type { CommandSpec, OptionValue } from "../domain/chat/command.js";
+import type { Operator, Role } from "../domain/chat/identity.js";
+import type { InboundMessage, OutboundMessage } from "../domain/chat/message.js";
 import type { Cause } from "../domain/journal.js";
-import type { InboundMessage, OutboundMessage } from "../domain/message.js";
 import { HookgateError, type HookgateErrorFacts } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 

@@ -6,12 +6,12 @@ import {
   MAX_CHOICE_LENGTH,
   MAX_CHOICES,
   mayUse,
-} from "../domain/command.js";
+} from "../domain/chat/command.js";
 import { best } from "./choices/best.js";
 import { listOf, same, valuesOf } from "./choices/values.js";
 import type { Deps } from "./deps.js";
-import type { Identify } from "./identity.js";
 import type { CommandTable } from "./inbound/parse-command.js";
+import type { Identify } from "./people/identity.js";
 
 export async function complete(
   { operator: { roleIds, ...person }, command: name, option: optionName, typed, given = {} }: CompletionQuery,

@@ -1,10 +1,10 @@
-/** Settings of the gateway and of who may operate it. Access lists per platform are in `domain/access.ts`, because adapters carry them. */
+/** Settings of the gateway and of who may operate it. Access lists per platform are in `domain/chat/access.ts`, because adapters carry them. */
 import { z } from "zod";
-import { parseAddress } from "../domain/address.js";
-import { ROLES } from "../domain/identity.js";
-import { duration } from "../lib/config-fields.js";
+import { parseAddress } from "../domain/chat/address.js";
+import { ROLES } from "../domain/chat/identity.js";
+import { duration } from "../lib/validation/config-fields.js";
 
-export type { AccessConfig } from "../domain/access.js";
+export type { AccessConfig } from "../domain/chat/access.js";
 
 const count = (fallback: number) => z.int().min(1).default(fallback);
 

@@ -1,26 +1,27 @@
 /** What the gateway takes and offers. `gateway.ts` composes it; plugins, commands and the HTTP server drive it. */
-import type { Adapter } from "../domain/adapter.js";
-import type { Address } from "../domain/address.js";
-import type { OptionValue } from "../domain/command.js";
-import type { InteractionRef } from "../domain/event.js";
-import type { Operator } from "../domain/identity.js";
+
+import type { ConversationWatch } from "../domain/alerts/sla.js";
+import type { Adapter } from "../domain/chat/adapter.js";
+import type { Address } from "../domain/chat/address.js";
+import type { OptionValue } from "../domain/chat/command.js";
+import type { InteractionRef } from "../domain/chat/event.js";
+import type { Operator } from "../domain/chat/identity.js";
+import type { InboundMessage, OutboundMessage } from "../domain/chat/message.js";
 import type { Cause } from "../domain/journal.js";
-import type { InboundMessage, OutboundMessage } from "../domain/message.js";
-import type { ConversationWatch } from "../domain/sla.js";
 import type { CancelledRest, Delivery, DeliveryUrgency, NewDelivery, Pause, Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
-import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
+import type { Clock } from "../lib/time/clock.js";
 import type { OrdinaryStops } from "../pending/ordinary-stops.js";
 import type { Pending } from "../pending/pending.js";
-import type { Listens, Place } from "./access.js";
 import type { Command, CommandAnswer } from "./commands.js";
 import type { AccessConfig, GatewayConfig, OperatorsConfig } from "./config.js";
 import type { Deps, Offers } from "./deps.js";
-import type { ConsolePerson, Identify } from "./identity.js";
 import type { MovedChats } from "./moved-chats.js";
 import type { Observer } from "./observe.js";
-import type { OwnerClaims } from "./owner-claims.js";
+import type { Listens, Place } from "./people/access.js";
+import type { ConsolePerson, Identify } from "./people/identity.js";
+import type { OwnerClaims } from "./people/owner-claims.js";
 import type { Routes } from "./routes.js";
 import type { GatewayStatus } from "./status.js";
 

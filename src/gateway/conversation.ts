@@ -1,13 +1,13 @@
 /**
  * What is open in a conversation, in memory: its events, in a lane of their own and one for its commands, and its deliveries, in queues
- * (`domain/outbox-queue.ts`). One keyed queue looks at all of them. The rows are the truth, and this is a bounded copy of what is open, so that
+ * (`domain/deliveries/outbox-queue.ts`). One keyed queue looks at all of them. The rows are the truth, and this is a bounded copy of what is open, so that
  * what was just stored need not be read: a lane reads on where its copy ends, and a queue is read as soon as anything is out of the ordinary
  * (a retry, a pause, an edit, a release, an error), until it turns out to have nothing open any more.
  */
-import { conversationOf } from "../domain/event.js";
+import { conversationOf } from "../domain/chat/event.js";
 import type { Delivery, InboxRow, InboxStore, NewDelivery, OutboxStore } from "../domain/store.js";
-import { PerKey } from "../lib/per-key.js";
-import { Key, type Share } from "../lib/work.js";
+import { PerKey } from "../lib/concurrency/per-key.js";
+import { Key, type Share } from "../lib/concurrency/work.js";
 import type { OrdinaryStops } from "../pending/ordinary-stops.js";
 import type { Handling } from "./inbound/handling.js";
 

@@ -1,6 +1,7 @@
 /** Bounds what others run for us: a command, a plugin's route. Its result is dropped when it comes too late. */
-import type { Clock } from "../lib/clock.js";
+
 import { HookgateError } from "../lib/errors.js";
+import type { Clock } from "../lib/time/clock.js";
 
 /** Rejects with TOOK_TOO_LONG after `limitMs`, aborting the signal that `run` was given. */
 export async function withDeadline<T>(

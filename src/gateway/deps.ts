@@ -1,21 +1,21 @@
 /** What the steps of both flows work with, composed once by `createGateway`. Values, not a bag to extend: a step adds nothing to it. */
 
-import type { AccessConfig } from "../domain/access.js";
-import type { Address } from "../domain/address.js";
-import type { Choice } from "../domain/command.js";
-import type { Operator } from "../domain/identity.js";
-import type { ConversationWatch } from "../domain/sla.js";
+import type { ConversationWatch } from "../domain/alerts/sla.js";
+import type { AccessConfig } from "../domain/chat/access.js";
+import type { Address } from "../domain/chat/address.js";
+import type { Choice } from "../domain/chat/command.js";
+import type { Operator } from "../domain/chat/identity.js";
 import type { Delivery, Store } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
-import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
+import type { Clock } from "../lib/time/clock.js";
 import type { OrdinaryStops } from "../pending/ordinary-stops.js";
 import type { Adapters } from "./adapters.js";
 import type { Background } from "./background.js";
 import type { GatewayConfig } from "./config.js";
 import type { MovedChats } from "./moved-chats.js";
 import type { Observer } from "./observe.js";
-import type { OwnerClaims } from "./owner-claims.js";
+import type { OwnerClaims } from "./people/owner-claims.js";
 
 export interface Deps {
   store: Store;

@@ -1,5 +1,5 @@
 /** A destination that a hook or a route names wrongly is refused at once: no retry would reach it. */
-import { type Address, addressProblem } from "../domain/address.js";
+import { type Address, addressProblem } from "../domain/chat/address.js";
 import type { Adapters } from "./adapters.js";
 
 /** Why nothing can be posted there, as far as is known now; undefined when it can. */

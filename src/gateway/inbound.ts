@@ -3,17 +3,16 @@
  * a lane's rows one at a time and settles what came of them. This file is what happens in between: the flow of one event.
  */
 
-import { NOT_ADDRESSED } from "../domain/access.js";
+import { NOT_ADDRESSED } from "../domain/chat/access.js";
 import {
   type ActionEvent,
   type CommandEvent,
   conversationOf,
   type InboundEvent,
   type InteractionRef,
-} from "../domain/event.js";
-import type { InboundMessage } from "../domain/message.js";
+} from "../domain/chat/event.js";
+import type { InboundMessage } from "../domain/chat/message.js";
 import { immutable } from "../fast/isolate.js";
-import type { Verdict } from "./access.js";
 import type { LaneRow } from "./conversation.js";
 import { answerCommand, note } from "./inbound/answer-command.js";
 import { ask } from "./inbound/ask.js";
@@ -32,6 +31,7 @@ import { type Sender, senderOf } from "./inbound/sender.js";
 import { takeAnswer } from "./inbound/take-answer.js";
 import { emptyAnswer, introduced } from "./inbound/unanswered.js";
 import { unknownCommand } from "./inbound/unknown-command.js";
+import type { Verdict } from "./people/access.js";
 
 const CHANGES: ReadonlySet<InboundEvent["kind"]> = new Set(["edited", "deleted", "reaction"]);
 

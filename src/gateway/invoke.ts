@@ -1,8 +1,8 @@
 /** Runs a command for the HTTP API and the CLI: the same role check, audit and hook as in chat; the answer goes back to the caller. */
-import { formatAddress } from "../domain/address.js";
+import { formatAddress } from "../domain/chat/address.js";
 import { newId } from "../lib/id.js";
-import { nearest } from "../lib/nearest.js";
-import { shortCopy } from "../lib/short-copy.js";
+import { shortCopy } from "../lib/text/short-copy.js";
+import { nearest } from "../lib/validation/nearest.js";
 import type { CommandAnswer } from "./commands.js";
 import type { Invocation } from "./contract.js";
 import type { Deps } from "./deps.js";

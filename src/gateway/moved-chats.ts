@@ -1,6 +1,6 @@
 /** Chats that got another id (a Telegram group that became a supergroup). Durable, because what was queued for the old id comes up later. */
-import type { CursorStore } from "../domain/adapter.js";
-import type { Address } from "../domain/address.js";
+import type { CursorStore } from "../domain/chat/adapter.js";
+import type { Address } from "../domain/chat/address.js";
 
 const PREFIX = "moved:";
 /** A chat moves once in practice; a ring of moves must not hang us. */

@@ -1,6 +1,6 @@
 /** Rows as they are when they have just been stored, so that they need not be read. */
-import { formatAddress } from "../domain/address.js";
-import type { InboundEvent } from "../domain/event.js";
+import { formatAddress } from "../domain/chat/address.js";
+import type { InboundEvent } from "../domain/chat/event.js";
 import type { Delivery, NewDelivery } from "../domain/store.js";
 import type { LaneRow } from "./conversation.js";
 

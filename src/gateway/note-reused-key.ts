@@ -1,5 +1,5 @@
 /** Warns of a plugin's `once` with a key that it gave to something else before: nothing is sent, and the plugin has the id of the first. */
-import { formatAddress } from "../domain/address.js";
+import { formatAddress } from "../domain/chat/address.js";
 import type { NewDelivery } from "../domain/store.js";
 import type { Deps } from "./deps.js";
 

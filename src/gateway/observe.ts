@@ -1,5 +1,5 @@
 /** Events of the gateway for the metrics. Plain functions that must return at once and never throw. */
-import type { InboundEvent } from "../domain/event.js";
+import type { InboundEvent } from "../domain/chat/event.js";
 import type { Cause } from "../domain/journal.js";
 import type { DeliveryStatus } from "../domain/store.js";
 

@@ -3,13 +3,13 @@
  * a file in `outbound/`.
  * Everything that speaks comes through here: an adapter's `send` has no other caller.
  */
-import type { Adapter } from "../domain/adapter.js";
-import { mayHaveArrived } from "../domain/given-up.js";
-import { charactersOf, MAX_CHARACTERS, shortenMessage } from "../domain/long-message.js";
-import type { OutboundMessage } from "../domain/message.js";
-import { queueOf } from "../domain/outbox-queue.js";
+import type { Adapter } from "../domain/chat/adapter.js";
+import { charactersOf, MAX_CHARACTERS, shortenMessage } from "../domain/chat/long-message.js";
+import type { OutboundMessage } from "../domain/chat/message.js";
+import { mayHaveArrived } from "../domain/deliveries/given-up.js";
+import { queueOf } from "../domain/deliveries/outbox-queue.js";
 import type { Decided, Delivery, NewDelivery } from "../domain/store.js";
-import { MAX_PAUSE_MS } from "../lib/backoff.js";
+import { MAX_PAUSE_MS } from "../lib/time/backoff.js";
 import type { Conversation, Queue } from "./conversation.js";
 import { newlyStored } from "./new-rows.js";
 import { type Decision, decide, decideUnstored, hasHooks } from "./outbound/decide.js";
@@ -17,10 +17,10 @@ import { expiryReason, isExpired, orExpiry, whenExpired } from "./outbound/expir
 import { findTarget, NEW } from "./outbound/find-target.js";
 import { finish } from "./outbound/finish.js";
 import { followMove, isBehindFormer, wakeFollower } from "./outbound/follow-move.js";
-import { freezeAndSend, giveBack, type Prepared, prepare, sendPrepared } from "./outbound/freeze-and-send.js";
-import { notifyAsker } from "./outbound/notify-asker.js";
-import { notifyOfWithheldCopy } from "./outbound/notify-withheld-copy.js";
-import { sendParts } from "./outbound/send-parts.js";
+import { notifyAsker } from "./outbound/notices/notify-asker.js";
+import { notifyOfWithheldCopy } from "./outbound/notices/notify-withheld-copy.js";
+import { freezeAndSend, giveBack, type Prepared, prepare, sendPrepared } from "./outbound/send/freeze-and-send.js";
+import { sendParts } from "./outbound/send/send-parts.js";
 import type { Outbound, Then } from "./outbound/sending.js";
 import { placeAmongChanges, supersedeDead } from "./outbound/superseded.js";
 import { wasChanged } from "./outbound/withdraw.js";

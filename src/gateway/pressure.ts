@@ -3,8 +3,9 @@
  * only as fast as it is handled from memory: then it need not be read from the disk again, and answers keep up with questions. One sender
  * gets a share of the limit, so that what waits for one slow hook keeps no one else out.
  */
-import type { Clock } from "../lib/clock.js";
+
 import type { Logger } from "../lib/logger.js";
+import type { Clock } from "../lib/time/clock.js";
 
 const ENOUGH_AT_HAND = 1_000;
 /** So many of one sender count among those at hand. */

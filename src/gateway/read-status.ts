@@ -1,12 +1,12 @@
 /** Reads what `status.ts` describes from the parts of the gateway. */
-import { formatDuration } from "../lib/duration.js";
+import { formatDuration } from "../lib/time/duration.js";
 import type { Conversations } from "./conversations.js";
 import type { Deps } from "./deps.js";
-import type { Ignored } from "./ignored.js";
-import { listeningOf } from "./listening.js";
 import type { Outages } from "./outbound/outages.js";
 import type { Parking } from "./outbound/parking.js";
 import type { Pauses } from "./outbound/pauses.js";
+import type { Ignored } from "./people/ignored.js";
+import { listeningOf } from "./people/listening.js";
 import type { Pressure } from "./pressure.js";
 import type { AdapterStatus, GatewayStatus } from "./status.js";
 

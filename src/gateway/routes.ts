@@ -1,7 +1,7 @@
 /** A plugin's own default route: gets every message that no hook claimed, when the config names the plugin. */
-import type { Address } from "../domain/address.js";
+import type { Address } from "../domain/chat/address.js";
+import type { InboundMessage, OutboundMessage } from "../domain/chat/message.js";
 import type { Cause } from "../domain/journal.js";
-import type { InboundMessage, OutboundMessage } from "../domain/message.js";
 
 export interface RouteResult {
   reply?: OutboundMessage | string;

@@ -5,7 +5,7 @@
  * It counts and makes no promises: without suspects it costs a send next to nothing.
  */
 import type { Delivery } from "../domain/store.js";
-import type { Clock, Timer } from "../lib/clock.js";
+import type { Clock, Timer } from "../lib/time/clock.js";
 
 /** A suspect that takes longer holds no send back any more. */
 const MAX_CLOSED_MS = 10_000;

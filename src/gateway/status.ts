@@ -1,9 +1,9 @@
 /** What the gateway shows of itself: /status, /readyz and the metrics read it. */
-import type { AdapterState } from "../domain/adapter.js";
+import type { AdapterState } from "../domain/chat/adapter.js";
 import type { DeliveryStatus, InboxStatus, Pause } from "../domain/store.js";
 import type { Work } from "../domain/work.js";
-import type { IgnoredCount } from "./ignored.js";
-import type { Listening } from "./listening.js";
+import type { IgnoredCount } from "./people/ignored.js";
+import type { Listening } from "./people/listening.js";
 
 export interface AdapterStatus extends AdapterState {
   platform: string;

@@ -5,9 +5,9 @@
  * where nothing else listens, nothing is written.
  */
 import type { KeyValueStore } from "../domain/store.js";
-import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import type { Clock } from "../lib/time/clock.js";
 import { createGivenUpList, type GivenUp, type GivenUpList } from "./given-up.js";
 import type { LifecyclePhase } from "./point.js";
 import type { HookRegistry } from "./registry.js";

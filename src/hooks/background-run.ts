@@ -5,9 +5,9 @@ import { type BackgroundEnd, type BackgroundRun, failedEnd } from "./background.
 import { Dispatch } from "./dispatch/dispatch.js";
 import { LifecycleRun } from "./dispatch/lifecycle.js";
 import { TimedCall } from "./dispatch/timed-call.js";
-import type { Entry } from "./entry.js";
 import type { Kernel } from "./kernel.js";
 import type { Firing } from "./options.js";
+import type { Entry } from "./registration/entry.js";
 import { checkChange, checkClaim, checkContributions, checkPatchAt, type Fields } from "./results.js";
 import { HookRun } from "./run.js";
 

@@ -3,10 +3,10 @@
  * in memory, so they do not outlive the process.
  */
 import type { Cause } from "../domain/journal.js";
-import { backoffMs } from "../lib/backoff.js";
-import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import { backoffMs } from "../lib/time/backoff.js";
+import type { Clock } from "../lib/time/clock.js";
 import type { LifecyclePhase } from "./point.js";
 
 /** All that is needed to run it later, in another process if need be. JSON. */

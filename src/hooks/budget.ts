@@ -1,6 +1,6 @@
 /** How much contributions may add to a prompt: cut by priority, and every cut is said. */
 import type { Contribution } from "./contribution.js";
-import type { Budget } from "./registration.js";
+import type { Budget } from "./registration/registration.js";
 import type { Diagnostic } from "./signatures.js";
 
 export type Attributed = Contribution & { from: string };

@@ -9,7 +9,7 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Cause } from "../domain/journal.js";
-import type { Clock } from "../lib/clock.js";
+import type { Clock } from "../lib/time/clock.js";
 
 interface Surrounding {
   readonly dry: { isOver: boolean } | undefined;

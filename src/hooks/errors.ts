@@ -1,6 +1,6 @@
 /** The kernel's own errors. */
 import { errorMessage, HookgateError, lookable } from "../lib/errors.js";
-import { nearest } from "../lib/nearest.js";
+import { nearest } from "../lib/validation/nearest.js";
 
 /** The breaker of a hook, or a limit of its runs, refused the call: the handler did not run, and its failure policy holds all the same. */
 export class HookNotCalledError extends HookgateError {

@@ -1,11 +1,11 @@
 /** Why a hook would run, or would not: the checks of a dispatch, made one by one and said in words. */
 import type { RunRecord } from "../domain/journal.js";
 import { isAsyncFunction } from "./dispatch/lifecycle.js";
-import { type Entry, infoOf, isAwaited } from "./entry.js";
 import type { Kernel } from "./kernel.js";
-import type { Matcher } from "./matcher.js";
 import type { DispatchOptions } from "./options.js";
-import type { HookInfo } from "./registration.js";
+import { type Entry, infoOf, isAwaited } from "./registration/entry.js";
+import type { Matcher } from "./registration/matcher.js";
+import type { HookInfo } from "./registration/registration.js";
 import { seenThen } from "./seen-then.js";
 
 /** Hooks named one by one. */

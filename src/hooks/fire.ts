@@ -9,12 +9,12 @@ import { Sequence } from "./dispatch/sequence.js";
 import { type PhaseLimits, TurnDispatch } from "./dispatch/turn.js";
 import { RESOLVED, VoidDispatch } from "./dispatch/void.js";
 import { runDry } from "./dry-run.js";
-import type { Entry } from "./entry.js";
 import { HookFailedError } from "./errors.js";
-import type { PointHandlers } from "./handlers.js";
 import type { Kernel } from "./kernel.js";
 import type { DispatchOptions, Firing } from "./options.js";
 import type { HookPoint, LifecyclePhase } from "./point.js";
+import type { Entry } from "./registration/entry.js";
+import type { PointHandlers } from "./registration/handlers.js";
 import type { Fields } from "./results.js";
 import type { BeforeResult, PhaseResult } from "./signatures.js";
 

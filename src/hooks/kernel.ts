@@ -2,10 +2,10 @@
 import type { JournalPort } from "../domain/journal.js";
 import type { DeadlineWheel } from "../fast/deadline-wheel.js";
 import type { Waits } from "../fast/waits.js";
-import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
+import type { Clock } from "../lib/time/clock.js";
 import type { BackgroundPort } from "./background.js";
-import type { Entry } from "./entry.js";
+import type { Entry } from "./registration/entry.js";
 import type { HookRun } from "./run.js";
 
 /** Asked by `explain`; an answer changes nothing. */

@@ -1,11 +1,11 @@
 /** A hook point: a named place that fires, with the types of what goes in and what comes out. Declared once, in `catalogue/` or by a plugin. */
 import { z } from "zod";
 import { HookgateError } from "../lib/errors.js";
-import { bigIntIn } from "../lib/json-problem.js";
-import { suggestion } from "../lib/schema-issues.js";
-import { keysAt } from "../lib/schema-keys.js";
-import { unknownKey } from "../lib/unknown-key.js";
-import { valueProblem } from "../lib/value-problem.js";
+import { bigIntIn } from "../lib/validation/json-problem.js";
+import { suggestion } from "../lib/validation/schema-issues.js";
+import { keysAt } from "../lib/validation/schema-keys.js";
+import { unknownKey } from "../lib/validation/unknown-key.js";
+import { valueProblem } from "../lib/validation/value-problem.js";
 
 export const MODELS = ["void", "modifying", "claiming", "lifecycle", "turn"] as const;
 export type Model = (typeof MODELS)[number];

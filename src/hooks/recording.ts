@@ -1,11 +1,11 @@
 /** The source of the journal's record of a dispatch. Made only when the record is wanted. */
 import type { DispatchRecord, JournalPort, Outcome, RunRecord } from "../domain/journal.js";
-import type { Clock } from "../lib/clock.js";
 import { errorPlace } from "../lib/error-place.js";
 import { errorMessage } from "../lib/errors.js";
-import type { Entry } from "./entry.js";
+import type { Clock } from "../lib/time/clock.js";
 import type { Firing } from "./options.js";
 import type { HookPoint, LifecyclePhase } from "./point.js";
+import type { Entry } from "./registration/entry.js";
 import { withoutRaw } from "./without-raw.js";
 
 /** What a record says of its dispatch. */

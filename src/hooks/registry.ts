@@ -4,18 +4,16 @@
  */
 import type { DispatchRecord, JournalPort } from "../domain/journal.js";
 import { DeadlineWheel } from "../fast/deadline-wheel.js";
-import { type Clock, systemClock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import { valueProblem } from "../lib/value-problem.js";
-import { resolveAlias } from "./aliases.js";
+import { type Clock, systemClock } from "../lib/time/clock.js";
+import { valueProblem } from "../lib/validation/value-problem.js";
 import { type BackgroundPort, inMemoryBackground } from "./background.js";
 import { runBackground } from "./background-run.js";
 import { type Catalogue, catalogue } from "./catalogue/index.js";
 import { consoleLogger } from "./console-logger.js";
 import type { PhaseLimits } from "./dispatch/turn.js";
 import { RESOLVED } from "./dispatch/void.js";
-import { infoOf } from "./entry.js";
 import { type ExplainOptions, type Explanation, explainEntry } from "./explain.js";
 import {
   runBeforeSync,
@@ -28,12 +26,15 @@ import {
   startVoid,
 } from "./fire.js";
 import type { Kernel, PluginLimits } from "./kernel.js";
-import type { FormerChats } from "./matcher.js";
 import { type DispatchOptions, filtered } from "./options.js";
 import type { LifecyclePhase, Model } from "./point.js";
 import { NOTHING_SET, promised, UNCLAIMED } from "./promised.js";
-import type { HookInfo, RegisterOptions, TurnOptions } from "./registration.js";
-import { type Applicant, type Override, Roster } from "./roster.js";
+import { resolveAlias } from "./registration/aliases.js";
+import { infoOf } from "./registration/entry.js";
+import type { FormerChats } from "./registration/matcher.js";
+import type { HookInfo, RegisterOptions, TurnOptions } from "./registration/registration.js";
+import { type Applicant, type Override, Roster } from "./registration/roster.js";
+import { type Problem, unawaitedEntries, validateEntries } from "./registration/validate.js";
 import { cutOffRunning, type RunningHook, runningHooks } from "./running.js";
 import type {
   AnyPoint,
@@ -57,7 +58,6 @@ import type {
   VoidHandler,
   VoidOptions,
 } from "./signatures.js";
-import { type Problem, unawaitedEntries, validateEntries } from "./validate.js";
 
 export type { Override, Problem };
 

@@ -3,12 +3,12 @@ import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { copyOf, fieldsOf } from "../fast/isolate.js";
 import { HookgateError } from "../lib/errors.js";
-import { strictly } from "../lib/strictly.js";
-import { valueProblem } from "../lib/value-problem.js";
+import { strictly } from "../lib/validation/strictly.js";
+import { valueProblem } from "../lib/validation/value-problem.js";
 import { BACKGROUND_KINDS, type Contribution, type ContributionKind, contribution } from "./contribution.js";
 import type { DispatchOptions } from "./options.js";
 import type { HookPoint } from "./point.js";
-import type { Execution } from "./registration.js";
+import type { Execution } from "./registration/registration.js";
 
 export type Fields = Record<string, unknown>;
 

@@ -1,9 +1,9 @@
 /** One execution of one handler, and the context that the handler gets: nothing in it is made before it is read. */
 import type { Cause, Outcome } from "../domain/journal.js";
-import { formatDuration } from "../lib/duration.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import type { Entry } from "./entry.js";
+import { formatDuration } from "../lib/time/duration.js";
+import type { Entry } from "./registration/entry.js";
 import type { HookContext } from "./signatures.js";
 
 /** What a run needs to know of its dispatch. */

@@ -1,6 +1,6 @@
 /** What a hook would have seen in a dispatch on record, so that its `match` is explained by what it was compared with. */
 import type { RunRecord } from "../domain/journal.js";
-import type { HookInfo } from "./registration.js";
+import type { HookInfo } from "./registration/registration.js";
 import { isFields, withPatch } from "./results.js";
 
 /** `earlier`: ids of the hooks before it, for a hook that is not in the record. */

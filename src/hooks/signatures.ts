@@ -1,10 +1,10 @@
 /** The types that a hook name decides: payload, result and handler, derived from the list of points. */
 import type { Cause, Outcome } from "../domain/journal.js";
 import type { Logger } from "../lib/logger.js";
-import type { Aliases } from "./aliases.js";
 import type { Contribution } from "./contribution.js";
 import type { HookPoint, LifecyclePhase, Model } from "./point.js";
-import type { RegisterOptions, TurnOptions } from "./registration.js";
+import type { Aliases } from "./registration/aliases.js";
+import type { RegisterOptions, TurnOptions } from "./registration/registration.js";
 
 export type AnyPoint = HookPoint;
 export type Points = readonly AnyPoint[];

@@ -1,7 +1,7 @@
 /** What a request gets that fails, or that nothing answers: a problem, or a page for people who opened a wrong address. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { errorMessage, HookgateError } from "../lib/errors.js";
-import { mapTexts } from "../lib/relative-paths.js";
+import { mapTexts } from "../lib/files/relative-paths.js";
 import { API_ROOT } from "./api/endpoint.js";
 import { PROBLEM_TYPE, problemOf } from "./api/problem.js";
 import { hasBody } from "./body-deadline.js";

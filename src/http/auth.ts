@@ -1,8 +1,7 @@
 /** The person who makes a request: by Bearer token (programs) or by session cookie (the page). */
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Clock } from "../lib/clock.js";
+import type { PerMinute } from "../lib/concurrency/per-minute.js";
 import { HookgateError } from "../lib/errors.js";
-import type { PerMinute } from "../lib/per-minute.js";
 import {
   hashOfBody,
   isSignedWith,
@@ -10,7 +9,8 @@ import {
   readSignedCall,
   SIGNATURE_LIFE_MS,
   type SignedCall,
-} from "../lib/signed-call.js";
+} from "../lib/signing/signed-call.js";
+import type { Clock } from "../lib/time/clock.js";
 import type { FailedTokens } from "./failed-tokens.js";
 import type { Guard } from "./guard.js";
 import type { People, Person, PersonWithToken } from "./people.js";

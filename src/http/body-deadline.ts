@@ -1,8 +1,8 @@
 /** A request body that does not arrive in time, or too slowly, ends its connection: without it, a body of one byte a minute would hold one for hours. */
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import type { Clock, Timer } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
+import type { Clock, Timer } from "../lib/time/clock.js";
 
 const ANSWER = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 

@@ -2,7 +2,7 @@
 import type { Socket } from "node:net";
 import type { FastifyRequest } from "fastify";
 import type { Cause } from "../domain/journal.js";
-import type { Processes } from "../lib/process.js";
+import type { Processes } from "../lib/process/process.js";
 import type { HttpDeps } from "./route.js";
 
 export interface CallerDeps {

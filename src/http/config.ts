@@ -1,6 +1,6 @@
 /** Settings of the HTTP server: `http:` in hookgate.yaml. Host, port and token come from the environment. */
 import { z } from "zod";
-import { duration } from "../lib/config-fields.js";
+import { duration } from "../lib/validation/config-fields.js";
 
 export const httpConfig = z.strictObject({
   trusted_hosts: z

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Clock } from "../lib/clock.js";
+import type { Clock } from "../lib/time/clock.js";
 import { hasBody } from "./body-deadline.js";
 
 /** Browsers have one request under way on a connection; programs that send the next before the answer have few. */

@@ -1,10 +1,10 @@
 /** Tokens that match no person: counted by address, logged, audited and refused for a while when there are too many. */
 import type { FastifyRequest } from "fastify";
 import type { AuditStore } from "../domain/store.js";
-import type { Clock } from "../lib/clock.js";
+import type { PerMinute } from "../lib/concurrency/per-minute.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import type { PerMinute } from "../lib/per-minute.js";
+import type { Clock } from "../lib/time/clock.js";
 import type { Metrics } from "./metrics.js";
 
 /** Wrong tokens a minute from one address. */

@@ -5,8 +5,8 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { KeyValueStore } from "../domain/store.js";
-import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
+import type { Clock } from "../lib/time/clock.js";
 import { errorAnswer } from "./errors.js";
 
 export interface IdempotencyKeys {

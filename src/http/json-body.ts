@@ -1,7 +1,7 @@
 /** Bodies that are JSON: those of one person are parsed one after another, so that others wait for one of them and not for all. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { HookgateError } from "../lib/errors.js";
-import { jsonExcess } from "../lib/json-depth.js";
+import { jsonExcess } from "../lib/validation/json-depth.js";
 import type { Limits } from "./limits.js";
 import type { Person } from "./people.js";
 

@@ -1,6 +1,6 @@
 /** What Prometheus sees at /metrics. Fed by the gateway's observer and the journal; queue depths and platform states are read when asked for. */
 import { Gauge, Registry } from "prom-client";
-import { addressOf } from "../domain/event.js";
+import { addressOf } from "../domain/chat/event.js";
 import type { JournalPort } from "../domain/journal.js";
 import type { Observer } from "../gateway/observe.js";
 import type { GatewayStatus } from "../gateway/status.js";

@@ -1,5 +1,5 @@
 /** The logged-in person as an operator: for commands that come over HTTP. */
-import type { Operator } from "../domain/identity.js";
+import type { Operator } from "../domain/chat/identity.js";
 import type { Person } from "./people.js";
 import type { HttpDeps } from "./route.js";
 

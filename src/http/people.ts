@@ -2,8 +2,8 @@
 import { createHmac } from "node:crypto";
 import type { KeyValueStore } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
-import { looksLike, whyBadName } from "../lib/person-name.js";
-import { sameSecret } from "../lib/secret.js";
+import { sameSecret } from "../lib/signing/secret.js";
+import { looksLike, whyBadName } from "../lib/text/person-name.js";
 
 export interface Person {
   /** Numeric, as text. */

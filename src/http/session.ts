@@ -5,9 +5,9 @@
  */
 import { createHmac } from "node:crypto";
 import type { KeyValueStore } from "../domain/store.js";
-import type { Clock } from "../lib/clock.js";
 import { newToken } from "../lib/id.js";
-import { sameSecret } from "../lib/secret.js";
+import { sameSecret } from "../lib/signing/secret.js";
+import type { Clock } from "../lib/time/clock.js";
 
 export interface Session {
   personId: string;

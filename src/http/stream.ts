@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from "node:http";
 import type { WebPerson, WebPort } from "../../adapters/web/port.js";
-import type { Clock } from "../lib/clock.js";
+import type { Clock } from "../lib/time/clock.js";
 
 const HEARTBEAT_MS = 15_000;
 const PAGE = 100;

@@ -9,11 +9,11 @@ import { Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { z } from "zod";
-import type { Attachment } from "../domain/message.js";
+import type { Attachment } from "../domain/chat/message.js";
 import { HookgateError } from "../lib/errors.js";
+import { PRIVATE_FILE, PRIVATE_FOLDER } from "../lib/files/private-files.js";
 import { newToken } from "../lib/id.js";
-import { shownName } from "../lib/person-name.js";
-import { PRIVATE_FILE, PRIVATE_FOLDER } from "../lib/private-files.js";
+import { shownName } from "../lib/text/person-name.js";
 
 const facts = z.object({
   ownerId: z.string(),

@@ -3,9 +3,9 @@
  * characters are marked. Where it cannot be written, lines are lost, and nothing else. */
 import { fstatSync } from "node:fs";
 import { type LoggerOptions, pino } from "pino";
-import { withoutControls, withoutControlValues } from "./control-characters.js";
 import { errorMessage } from "./errors.js";
 import type { Logger } from "./logger.js";
+import { withoutControls, withoutControlValues } from "./text/control-characters.js";
 
 export interface LogOptions {
   /** trace, debug, info, warn, error, fatal or silent. */

@@ -3,10 +3,10 @@
  * its other cards and the commands show it, and posted in the conversation that the task came from.
  */
 
-import { formatAddress } from "../domain/address.js";
+import { formatAddress } from "../domain/chat/address.js";
+import { type Task, undeliveredWords } from "../domain/orchestrator/task.js";
+import type { TaskStore } from "../domain/orchestrator/task-store.js";
 import { isUnderWay } from "../domain/store.js";
-import { type Task, undeliveredWords } from "../domain/task.js";
-import type { TaskStore } from "../domain/task-store.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { plainLine } from "../lib/markdown/escape.js";

@@ -1,6 +1,6 @@
 /** What people ask of a task: the requests behind `/task`, buttons and replies. Each is one transition; who may ask is the command's business. */
-import type { Actor, Task, TaskResult, TaskStatus } from "../domain/task.js";
-import { JUDGED_AGAIN } from "../domain/task-press.js";
+import type { Actor, Task, TaskResult, TaskStatus } from "../domain/orchestrator/task.js";
+import { JUDGED_AGAIN } from "../domain/orchestrator/task-press.js";
 import { HookgateError } from "../lib/errors.js";
 import { assigneeOf } from "./assignee.js";
 import type { OrchestratorDeps } from "./deps.js";

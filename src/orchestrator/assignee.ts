@@ -1,9 +1,9 @@
 /** From the word in `assignTo` to who does it: a configured runner, or a person by `person:<platform>:<user id>`. */
-import { highestRole, type Role } from "../domain/identity.js";
-import { platformProblem } from "../domain/platform.js";
-import type { Task } from "../domain/task.js";
+import { highestRole, type Role } from "../domain/chat/identity.js";
+import { platformProblem } from "../domain/chat/platform.js";
+import type { Task } from "../domain/orchestrator/task.js";
 import { HookgateError } from "../lib/errors.js";
-import { nearest } from "../lib/nearest.js";
+import { nearest } from "../lib/validation/nearest.js";
 import type { OrchestratorConfig, PersonConfig, RunnerConfig } from "./config.js";
 
 export type Assignee =

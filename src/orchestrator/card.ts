@@ -2,8 +2,8 @@
  * A task as a message: what it is, how it stands, what is running now, and the buttons for what one does next. Texts come from people,
  * programs and other systems: they are shown as they are, never as Markdown.
  */
-import type { Role } from "../domain/identity.js";
-import type { Button, Card, OutboundMessage } from "../domain/message.js";
+import type { Role } from "../domain/chat/identity.js";
+import type { Button, Card, OutboundMessage } from "../domain/chat/message.js";
 import {
   isEnded,
   saidElsewhere,
@@ -11,10 +11,10 @@ import {
   type TaskStatus,
   undeliveredCard,
   undeliveredWords,
-} from "../domain/task.js";
-import { lineFor } from "../domain/task-press.js";
-import { formatDuration } from "../lib/duration.js";
+} from "../domain/orchestrator/task.js";
+import { lineFor } from "../domain/orchestrator/task-press.js";
 import { plainLine, quotedLines, saidText } from "../lib/markdown/escape.js";
+import { formatDuration } from "../lib/time/duration.js";
 import type { Progress } from "./runners/runner.js";
 
 export interface CardView {

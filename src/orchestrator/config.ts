@@ -1,10 +1,10 @@
 /** Settings of tasks and of those who do them: `orchestrator:` in hookgate.yaml. */
 import { z } from "zod";
-import { parseAddress } from "../domain/address.js";
-import { ROLES } from "../domain/identity.js";
-import { argumentList } from "../lib/argument-list.js";
-import { duration, someDuration } from "../lib/config-fields.js";
-import { nearest } from "../lib/nearest.js";
+import { parseAddress } from "../domain/chat/address.js";
+import { ROLES } from "../domain/chat/identity.js";
+import { argumentList } from "../lib/process/argument-list.js";
+import { duration, someDuration } from "../lib/validation/config-fields.js";
+import { nearest } from "../lib/validation/nearest.js";
 
 const variableName = z
   .string()

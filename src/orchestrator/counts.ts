@@ -1,5 +1,5 @@
 /** How many tasks are in which state: counted once at start, and kept up with every change, so that a tick costs the same for ten and for a million. */
-import type { TaskStatus } from "../domain/task.js";
+import type { TaskStatus } from "../domain/orchestrator/task.js";
 
 export interface Counts {
   load(counts: Record<TaskStatus, number>): void;

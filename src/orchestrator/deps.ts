@@ -1,19 +1,20 @@
 /** What the orchestrator is given by app.ts, and what its files share. */
-import type { Address } from "../domain/address.js";
-import type { Role } from "../domain/identity.js";
-import type { OutboundMessage } from "../domain/message.js";
+
+import type { EntityChanged } from "../domain/alerts/watched.js";
+import type { Address } from "../domain/chat/address.js";
+import type { Role } from "../domain/chat/identity.js";
+import type { OutboundMessage } from "../domain/chat/message.js";
 import type { Models } from "../domain/model.js";
+import type { Assess, Task, TaskChanged } from "../domain/orchestrator/task.js";
+import type { TaskStore } from "../domain/orchestrator/task-store.js";
 import type { Delivery, KeyValueStore } from "../domain/store.js";
-import type { Assess, Task, TaskChanged } from "../domain/task.js";
-import type { TaskStore } from "../domain/task-store.js";
-import type { EntityChanged } from "../domain/watched.js";
 import type { SendOptions } from "../gateway/contract.js";
 import type { Attempts } from "../hooks/attempts.js";
 import type { HookRegistry } from "../hooks/registry.js";
-import type { Clock } from "../lib/clock.js";
 import type { Logger } from "../lib/logger.js";
 import type { Destinations } from "../lib/outgoing/destinations.js";
-import type { Processes } from "../lib/process.js";
+import type { Processes } from "../lib/process/process.js";
+import type { Clock } from "../lib/time/clock.js";
 import type { OrdinaryStops } from "../pending/ordinary-stops.js";
 import type { Pending } from "../pending/pending.js";
 import type { OrchestratorConfig } from "./config.js";

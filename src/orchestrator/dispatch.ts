@@ -1,12 +1,12 @@
 /** Takes what is due, the highest priority first, and steps it: each task by itself, a bounded number at once. */
 
-import type { Task } from "../domain/task.js";
-import type { TaskStore } from "../domain/task-store.js";
+import type { Task } from "../domain/orchestrator/task.js";
+import type { TaskStore } from "../domain/orchestrator/task-store.js";
 import type { Work } from "../domain/work.js";
-import type { Clock } from "../lib/clock.js";
+import { createWork } from "../lib/concurrency/work.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import { createWork } from "../lib/work.js";
+import type { Clock } from "../lib/time/clock.js";
 
 export interface DispatchDeps {
   store: Pick<TaskStore, "due" | "nextDue" | "setDue">;

@@ -3,13 +3,13 @@
  * for owners, because it may hold what only an owner may read. Other texts are for operators.
  */
 
-import type { About, RoleToHear } from "../domain/hearing.js";
-import { highestRole, type Role } from "../domain/identity.js";
+import type { About, RoleToHear } from "../domain/chat/hearing.js";
+import { highestRole, type Role } from "../domain/chat/identity.js";
 import { type Cause, rootOf } from "../domain/journal.js";
-import { MAX_TASKS_OF_MISSION } from "../domain/plan.js";
+import { MAX_TASKS_OF_MISSION } from "../domain/orchestrator/plan.js";
+import type { Task } from "../domain/orchestrator/task.js";
+import type { TaskStore } from "../domain/orchestrator/task-store.js";
 import type { OutboxStore } from "../domain/store.js";
-import type { Task } from "../domain/task.js";
-import type { TaskStore } from "../domain/task-store.js";
 
 interface Deps {
   tasks: Pick<TaskStore, "get" | "list">;

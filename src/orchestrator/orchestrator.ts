@@ -11,11 +11,11 @@ import {
   type TaskOrigin,
   type TaskSpecInput,
   type TaskStatus,
-} from "../domain/task.js";
-import type { TaskEvent, TaskStore } from "../domain/task-store.js";
-import type { Timer } from "../lib/clock.js";
+} from "../domain/orchestrator/task.js";
+import type { TaskEvent, TaskStore } from "../domain/orchestrator/task-store.js";
+import { within } from "../lib/concurrency/within.js";
 import { errorMessage } from "../lib/errors.js";
-import { within } from "../lib/within.js";
+import type { Timer } from "../lib/time/clock.js";
 import { type Arrivals, createArrivals } from "./arrivals.js";
 import { type Asked, createAsked } from "./asked.js";
 import { roleToHear } from "./assignee.js";

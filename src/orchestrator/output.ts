@@ -2,8 +2,8 @@
  * What a program or an agent says while it works: one message in the thread under its task's card, edited as more comes. Where there
  * are no threads under messages, the card shows it.
  */
-import type { OutboundMessage } from "../domain/message.js";
-import type { Task } from "../domain/task.js";
+import type { OutboundMessage } from "../domain/chat/message.js";
+import type { Task } from "../domain/orchestrator/task.js";
 import { outputBlock, progressBar, signOf } from "./card.js";
 import type { OrchestratorDeps } from "./deps.js";
 import type { Progress } from "./runners/runner.js";

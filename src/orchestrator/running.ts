@@ -3,13 +3,13 @@
  * its task is taken away from it, when its lease is lost, and when the gateway stops.
  */
 
-import type { Task } from "../domain/task.js";
-import type { TaskStore } from "../domain/task-store.js";
-import { backoffMs } from "../lib/backoff.js";
-import { type Clock, type Timer, wait } from "../lib/clock.js";
+import type { Task } from "../domain/orchestrator/task.js";
+import type { TaskStore } from "../domain/orchestrator/task-store.js";
+import { within } from "../lib/concurrency/within.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import { within } from "../lib/within.js";
+import { backoffMs } from "../lib/time/backoff.js";
+import { type Clock, type Timer, wait } from "../lib/time/clock.js";
 import type { OrchestratorConfig } from "./config.js";
 import { type Ending, failedEnding, type Progress, type Runner } from "./runners/runner.js";
 

@@ -1,13 +1,13 @@
 /** Keeps the cards of tasks as they are: posted once, edited on every change, and at most every two seconds for progress. */
 
-import type { Address } from "../domain/address.js";
-import { hasRole, type Role } from "../domain/identity.js";
-import type { OutboundMessage } from "../domain/message.js";
-import { isEnded, type Task } from "../domain/task.js";
-import type { TaskStore } from "../domain/task-store.js";
-import type { Clock, Timer } from "../lib/clock.js";
+import type { Address } from "../domain/chat/address.js";
+import { hasRole, type Role } from "../domain/chat/identity.js";
+import type { OutboundMessage } from "../domain/chat/message.js";
+import { isEnded, type Task } from "../domain/orchestrator/task.js";
+import type { TaskStore } from "../domain/orchestrator/task-store.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import type { Clock, Timer } from "../lib/time/clock.js";
 import { cardOf, formerCardOf } from "./card.js";
 import type { OrchestratorDeps } from "./deps.js";
 import { createOutput, type Output } from "./output.js";

@@ -4,9 +4,9 @@
  * with a higher attempt.
  */
 import type { NewPending, PendingItem, PendingStore } from "../domain/pending.js";
-import type { Clock, Timer } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import type { Clock, Timer } from "../lib/time/clock.js";
 import type { OrdinaryStops } from "./ordinary-stops.js";
 
 /** Rejects when the work has to be tried again. Resolves with the pieces that take its place, if any. */

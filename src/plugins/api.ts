@@ -1,17 +1,17 @@
 /** What a plugin may do: the `api` of its `setup`. Hooks are collected while `setup` runs; after it they go live at once. */
 import { createHash } from "node:crypto";
-import type { Address } from "../domain/address.js";
+import type { Address } from "../domain/chat/address.js";
+import type { OutboundMessage } from "../domain/chat/message.js";
 import type { Cause } from "../domain/journal.js";
-import type { OutboundMessage } from "../domain/message.js";
 import type { Route, RouteResult } from "../gateway/routes.js";
 import { inDryRun } from "../hooks/dry-run.js";
-import { neverRuns } from "../hooks/entry.js";
+import { neverRuns } from "../hooks/registration/entry.js";
 import type { Known } from "../hooks/signatures.js";
-import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
-import { jsonProblem } from "../lib/json-problem.js";
 import type { Logger } from "../lib/logger.js";
-import { shown } from "../lib/plain-issues.js";
+import type { Clock } from "../lib/time/clock.js";
+import { jsonProblem } from "../lib/validation/json-problem.js";
+import { shown } from "../lib/validation/plain-issues.js";
 import { pluginClock } from "./clock.js";
 import { type PluginCommands, pluginCommands } from "./commands.js";
 import { type PluginHooks, pluginHooks } from "./hooks.js";

@@ -6,7 +6,7 @@
 import { isHandId } from "../domain/journal.js";
 import { formatSkipReason } from "../domain/skip-reason.js";
 import { HookNotCalledError } from "../hooks/errors.js";
-import type { FailurePolicy } from "../hooks/registration.js";
+import type { FailurePolicy } from "../hooks/registration/registration.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { HookContext } from "../hooks/signatures.js";
 

@@ -1,13 +1,14 @@
 /** What a plugin's registration may not be: refused in the plugin's own line, before anything of the version is in place. */
-import { resolveAlias } from "../hooks/aliases.js";
+
 import { hookDue } from "../hooks/catalogue/automation.js";
 import { orchestratorShutdown } from "../hooks/catalogue/orchestration.js";
 import { impossibleMatches } from "../hooks/conditions/impossible-match.js";
-import { closingOf, invalid, makeEntry } from "../hooks/entry.js";
-import { type Matcher, neverCarried, platformProblems } from "../hooks/matcher.js";
 import { failureStopsNothing, type HookPoint, type LifecyclePhase } from "../hooks/point.js";
-import type { RegisterOptions } from "../hooks/registration.js";
-import { checkModel, phaseFor } from "../hooks/roster.js";
+import { resolveAlias } from "../hooks/registration/aliases.js";
+import { closingOf, invalid, makeEntry } from "../hooks/registration/entry.js";
+import { type Matcher, neverCarried, platformProblems } from "../hooks/registration/matcher.js";
+import type { RegisterOptions } from "../hooks/registration/registration.js";
+import { checkModel, phaseFor } from "../hooks/registration/roster.js";
 import { errorMessage } from "../lib/errors.js";
 import type { StagedHook } from "./slots.js";
 

@@ -1,7 +1,8 @@
 /** The clock of a plugin: refuses what could never run, and an error of a timer names the plugin. */
-import type { Clock } from "../lib/clock.js";
+
 import { errorMessage, HookgateError } from "../lib/errors.js";
-import { shown } from "../lib/plain-issues.js";
+import type { Clock } from "../lib/time/clock.js";
+import { shown } from "../lib/validation/plain-issues.js";
 import type { ApiDeps } from "./stage.js";
 
 export function pluginClock({ id, clock, logger }: Pick<ApiDeps, "id" | "clock" | "logger">): Clock {

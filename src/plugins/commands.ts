@@ -1,17 +1,17 @@
 /** The commands of a plugin: slash commands like the product's own, for as long as the plugin is loaded. */
 import { z } from "zod";
-import type { CommandSpec, OptionSpec } from "../domain/command.js";
-import { MAX_CHOICES, OPTION_TYPES } from "../domain/command.js";
-import { ROLES } from "../domain/identity.js";
-import type { OutboundMessage } from "../domain/message.js";
+import type { CommandSpec, OptionSpec } from "../domain/chat/command.js";
+import { MAX_CHOICES, OPTION_TYPES } from "../domain/chat/command.js";
+import { ROLES } from "../domain/chat/identity.js";
+import type { OutboundMessage } from "../domain/chat/message.js";
 import type { Command, CommandAnswer, CommandContext } from "../gateway/commands.js";
-import { neverRuns } from "../hooks/entry.js";
+import { neverRuns } from "../hooks/registration/entry.js";
 import type { Known } from "../hooks/signatures.js";
 import { errorPlace } from "../lib/error-place.js";
 import { HookgateError } from "../lib/errors.js";
-import { jsonProblem } from "../lib/json-problem.js";
-import { shown } from "../lib/plain-issues.js";
-import { unknownKey } from "../lib/unknown-key.js";
+import { jsonProblem } from "../lib/validation/json-problem.js";
+import { shown } from "../lib/validation/plain-issues.js";
+import { unknownKey } from "../lib/validation/unknown-key.js";
 import { type ApiDeps, inStage, outbound, refuseOld, type Stage } from "./stage.js";
 
 export interface PluginCommand {

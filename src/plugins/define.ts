@@ -1,10 +1,10 @@
 /** What a plugin is: a module whose default export is `definePlugin({ id, setup(api) { … } })`. */
 import type { z } from "zod";
-import { neverRuns } from "../hooks/entry.js";
 import type { HookPoint } from "../hooks/point.js";
+import { neverRuns } from "../hooks/registration/entry.js";
 import { HookgateError } from "../lib/errors.js";
-import { shown } from "../lib/plain-issues.js";
-import { unknownKey } from "../lib/unknown-key.js";
+import { shown } from "../lib/validation/plain-issues.js";
+import { unknownKey } from "../lib/validation/unknown-key.js";
 import type { PluginApi } from "./api.js";
 
 export interface PluginDefinition<Schema extends z.ZodType = z.ZodType> {

@@ -1,14 +1,14 @@
 /** The hooks of a plugin: its registrations, collected while `setup` runs and live afterwards, and the points that it declares. */
 import type { z } from "zod";
-import { type Address, formatAddress } from "../domain/address.js";
+import { type Address, formatAddress } from "../domain/chat/address.js";
 import type { Cause } from "../domain/journal.js";
 import type { Catalogue } from "../hooks/catalogue/index.js";
 import { isAsyncFunction } from "../hooks/dispatch/lifecycle.js";
 import { inDryRun } from "../hooks/dry-run.js";
-import { invalid } from "../hooks/entry.js";
 import type { DispatchOptions } from "../hooks/options.js";
 import { definePoint, type HookPoint, type Model, type PointSpec } from "../hooks/point.js";
-import type { RegisterOptions, TurnOptions } from "../hooks/registration.js";
+import { invalid } from "../hooks/registration/entry.js";
+import type { RegisterOptions, TurnOptions } from "../hooks/registration/registration.js";
 import type { Unregister } from "../hooks/registry.js";
 import type {
   BeforeResult,
@@ -32,9 +32,9 @@ import type {
 } from "../hooks/signatures.js";
 import { errorPlace } from "../lib/error-place.js";
 import { HookgateError } from "../lib/errors.js";
-import { bigIntIn } from "../lib/json-problem.js";
-import { shown } from "../lib/plain-issues.js";
-import { valueProblem } from "../lib/value-problem.js";
+import { bigIntIn } from "../lib/validation/json-problem.js";
+import { shown } from "../lib/validation/plain-issues.js";
+import { valueProblem } from "../lib/validation/value-problem.js";
 import type { Handler } from "./breaker.js";
 import { checkHook } from "./check-hook.js";
 import { type StagedHook, takenId, warningsOf } from "./slots.js";

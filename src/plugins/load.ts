@@ -3,12 +3,12 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { errorMessage, HookgateError } from "../lib/errors.js";
-import { addressOf, importAnew, localFiles } from "../lib/fresh-imports.js";
-import { isMissing } from "../lib/list-folder.js";
-import { placeInOrBelow, placeOfSyntaxError, unreadFileOf } from "../lib/module-place.js";
-import { PLAIN } from "../lib/plain-issues.js";
-import { issuesOf, pathText } from "../lib/schema-issues.js";
-import { keysAt } from "../lib/schema-keys.js";
+import { addressOf, importAnew, localFiles } from "../lib/files/fresh-imports.js";
+import { isMissing } from "../lib/files/list-folder.js";
+import { placeInOrBelow, placeOfSyntaxError, unreadFileOf } from "../lib/files/module-place.js";
+import { PLAIN } from "../lib/validation/plain-issues.js";
+import { issuesOf, pathText } from "../lib/validation/schema-issues.js";
+import { keysAt } from "../lib/validation/schema-keys.js";
 import type { PluginEntry } from "./config.js";
 import { definitionProblem, type PluginDefinition } from "./define.js";
 

@@ -1,5 +1,5 @@
 /** Puts versions of plugins that are set up in place, beside each other and in place of others, or takes them back. */
-import { isUnfit } from "../hooks/validate.js";
+import { isUnfit } from "../hooks/registration/validate.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { blames, type Holder, mayDependOnOthers, type Prepared, type Ready } from "./holder.js";
 import { failure } from "./load.js";

@@ -1,12 +1,12 @@
 /** The default route of a plugin: what goes wrong in it names the plugin, the file and the line. */
-import { address } from "../domain/address.js";
+import { address } from "../domain/chat/address.js";
 import type { Route, RouteResult } from "../gateway/routes.js";
 import { errorPlace } from "../lib/error-place.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
-import { shown } from "../lib/plain-issues.js";
-import { strictly } from "../lib/strictly.js";
-import { unknownKey } from "../lib/unknown-key.js";
-import { valueProblem } from "../lib/value-problem.js";
+import { shown } from "../lib/validation/plain-issues.js";
+import { strictly } from "../lib/validation/strictly.js";
+import { unknownKey } from "../lib/validation/unknown-key.js";
+import { valueProblem } from "../lib/validation/value-problem.js";
 import { outbound } from "./stage.js";
 
 /** A failure (PLUGIN_ROUTE) or a wrong result is a failed handling: the message is tried again, and may end as a dead letter. */

@@ -5,7 +5,7 @@
  */
 
 import type { HookPoint, Model } from "../hooks/point.js";
-import type { RegisterOptions } from "../hooks/registration.js";
+import type { RegisterOptions } from "../hooks/registration/registration.js";
 import type { HookRegistry, Problem, Unregister } from "../hooks/registry.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { guarded, type Handler, type HookBreaker } from "./breaker.js";

@@ -1,10 +1,10 @@
 /** What one version of a plugin is made with, and where its calls go: collected until it is live, then to the registry. */
 import { z } from "zod";
-import { type Address, address } from "../domain/address.js";
-import { buttonProblems } from "../domain/button-problems.js";
+import { type Address, address } from "../domain/chat/address.js";
+import { buttonProblems } from "../domain/chat/button-problems.js";
+import { type OutboundMessage, outboundMessage } from "../domain/chat/message.js";
+import { saysNothing } from "../domain/chat/says-nothing.js";
 import type { Cause } from "../domain/journal.js";
-import { type OutboundMessage, outboundMessage } from "../domain/message.js";
-import { saysNothing } from "../domain/says-nothing.js";
 import type { KeyValueStore } from "../domain/store.js";
 import type { Command } from "../gateway/commands.js";
 import type { Route } from "../gateway/routes.js";
@@ -13,15 +13,15 @@ import { catalogue } from "../hooks/catalogue/index.js";
 import { causedBy, type HandlerName, type PluginHandler, surroundingCause } from "../hooks/dry-run.js";
 import type { HookPoint } from "../hooks/point.js";
 import type { HookRegistry, Unregister } from "../hooks/registry.js";
-import type { Clock } from "../lib/clock.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import { shown } from "../lib/plain-issues.js";
-import { suggestion } from "../lib/schema-issues.js";
-import { unwrap } from "../lib/schema-keys.js";
-import { strictly } from "../lib/strictly.js";
-import { unknownKey } from "../lib/unknown-key.js";
-import { valueProblem } from "../lib/value-problem.js";
+import type { Clock } from "../lib/time/clock.js";
+import { shown } from "../lib/validation/plain-issues.js";
+import { suggestion } from "../lib/validation/schema-issues.js";
+import { unwrap } from "../lib/validation/schema-keys.js";
+import { strictly } from "../lib/validation/strictly.js";
+import { unknownKey } from "../lib/validation/unknown-key.js";
+import { valueProblem } from "../lib/validation/value-problem.js";
 import type { StagedHook } from "./slots.js";
 
 /** What of the gateway plugins reach, as functions. */

@@ -2,8 +2,9 @@
  * Notifies when a plugin's file changed, came or went. The files are few, so they are compared: a watch of the system goes on with the
  * old file when another one comes into its place. Editors write in several steps, so a change counts once two comparisons find the same.
  */
-import type { Clock, Timer } from "../lib/clock.js";
-import { fileMark, markText } from "../lib/file-mark.js";
+
+import { fileMark, markText } from "../lib/files/file-mark.js";
+import type { Clock, Timer } from "../lib/time/clock.js";
 
 const COMPARE_EVERY_MS = 500;
 

@@ -1,6 +1,6 @@
 /** Settings of the store. */
 import { z } from "zod";
-import { duration } from "../lib/config-fields.js";
+import { duration } from "../lib/validation/config-fields.js";
 
 const atMost = (rows: number) => z.number().int().min(1).default(rows);
 

@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import type Database from "better-sqlite3";
 import { GroupCommit, type GroupCommitOptions, type TransactionParts } from "../fast/group-commit.js";
-import { makePrivateFile, makePrivateFolder, requireWritable } from "../lib/private-files.js";
+import { makePrivateFile, makePrivateFolder, requireWritable } from "../lib/files/private-files.js";
 import { openSqlite } from "./driver.js";
 import { isBusy, storeError } from "./errors.js";
 

@@ -5,12 +5,12 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { HookgateError } from "../lib/errors.js";
+import { makePrivateFolder, PRIVATE_FILE } from "../lib/files/private-files.js";
 import { newToken } from "../lib/id.js";
-import { makePrivateFolder, PRIVATE_FILE } from "../lib/private-files.js";
-import { whyWeakToken } from "../lib/secret.js";
+import { whyWeakToken } from "../lib/signing/secret.js";
+import { type DatabaseFiles, isFolder, specialKind } from "./database-file/files.js";
+import { openedAt } from "./database-file/owner.js";
 import { errorCode, storeError } from "./errors.js";
-import { type DatabaseFiles, isFolder, specialKind } from "./files.js";
-import { openedAt } from "./owner.js";
 
 const TOKEN_BYTES = 32;
 

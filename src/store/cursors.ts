@@ -1,5 +1,5 @@
 /** Cursors: small facts of adapters, read from memory, written to disk before they count. */
-import type { CursorStore } from "../domain/adapter.js";
+import type { CursorStore } from "../domain/chat/adapter.js";
 import type { Connection } from "./connection.js";
 
 /** Reads all of them once; every scope has its own keys. */

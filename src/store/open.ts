@@ -5,21 +5,19 @@ import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import type { Store } from "../domain/store.js";
 import type { WalSync } from "../fast/group-commit.js";
-import type { Clock } from "../lib/clock.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import { createActions } from "./actions.js";
+import type { Clock } from "../lib/time/clock.js";
 import { createAlertStore } from "./alerts/alerts.js";
 import { createAudit } from "./audit.js";
 import { createAutomationStore } from "./automation/automation.js";
-import { createCheck } from "./check.js";
 import type { Retention, StoreConfig } from "./config.js";
 import { type Connection, connect, type Durability, openDatabase } from "./connection.js";
 import { keepConsoleToken } from "./console-token.js";
 import { createCursors } from "./cursors.js";
-import { type Damage, watchForDamage } from "./damage.js";
-import { storeError } from "./errors.js";
-import { type ExclusiveLock, takeExclusiveLock } from "./exclusive-lock.js";
+import { createCheck } from "./database-file/check.js";
+import { type Damage, watchForDamage } from "./database-file/damage.js";
+import { type ExclusiveLock, takeExclusiveLock } from "./database-file/exclusive-lock.js";
 import {
   type DatabaseFiles,
   databaseFiles,
@@ -28,29 +26,31 @@ import {
   requireFolder,
   requireRegularFiles,
   requireUploadsFolder,
-} from "./files.js";
+} from "./database-file/files.js";
+import { openOwnDatabase } from "./database-file/open-own.js";
+import { forgetOwner, readOwner } from "./database-file/owner.js";
+import { createGiveUp, endUnreadable } from "./database-file/unreadable.js";
+import { createWalSync, type Disk } from "./database-file/wal-sync.js";
+import { storeError } from "./errors.js";
 import { createHookState } from "./hook-state.js";
-import { createInbox } from "./inbox.js";
-import { createInboxSeen } from "./inbox-seen.js";
 import { openJournal } from "./journal/journal.js";
 import { createKeyValue } from "./key-value.js";
-import { createLinks } from "./links.js";
-import { createAddDelivery } from "./new-deliveries.js";
-import { openOwnDatabase } from "./open-own.js";
+import { createActions } from "./messages/actions.js";
+import { createInbox } from "./messages/inbox.js";
+import { createInboxSeen } from "./messages/inbox-seen.js";
+import { createLinks } from "./messages/links.js";
+import { createAddDelivery } from "./messages/new-deliveries.js";
+import { createOutbox } from "./messages/outbox.js";
+import { createWebChat } from "./messages/web-chat.js";
 import { createMissionStores } from "./orchestrator/mission-stores.js";
 import { createTasks } from "./orchestrator/tasks.js";
-import { createOutbox } from "./outbox.js";
 import { createOwnSecrets } from "./own-secrets.js";
-import { forgetOwner, readOwner } from "./owner.js";
 import { createPauses } from "./pauses.js";
 import { createAddPending, createPending } from "./pending.js";
 import { createSweep } from "./retention.js";
 import { GATEWAY_SCHEMA, requireSchema } from "./schema.js";
 import { createSlaStore } from "./sla/sla.js";
-import { createGiveUp, endUnreadable } from "./unreadable.js";
 import { createVerify } from "./verify.js";
-import { createWalSync, type Disk } from "./wal-sync.js";
-import { createWebChat } from "./web-chat.js";
 
 export interface StoreOptions {
   /** `file:` and a path; `:memory:` = a temporary database that is gone when it is closed. */

@@ -1,7 +1,7 @@
 /** Work to be done once after a commit: rows are added in the transaction of a change, and deleted when the work is done. */
 import type { NewPending, PendingItem, PendingStore } from "../domain/pending.js";
 import type { Connection } from "./connection.js";
-import { readable } from "./unreadable.js";
+import { readable } from "./database-file/unreadable.js";
 
 /** Within a transaction. */
 export type AddPending = (items: readonly NewPending[]) => void;

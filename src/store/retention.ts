@@ -5,7 +5,7 @@
 import type { Store } from "../domain/store.js";
 import type { Retention } from "./config.js";
 import type { Connection } from "./connection.js";
-import type { InboxSeen } from "./inbox-seen.js";
+import type { InboxSeen } from "./messages/inbox-seen.js";
 
 /** Rows looked at in one transaction. */
 const CHUNK = 500;

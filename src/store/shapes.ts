@@ -1,6 +1,6 @@
 /** Whether JSON from the database has the shape that the code reads without asking. A hand in the file may have changed it. */
-import type { InboundEvent } from "../domain/event.js";
-import type { OutboundMessage } from "../domain/message.js";
+import type { InboundEvent } from "../domain/chat/event.js";
+import type { OutboundMessage } from "../domain/chat/message.js";
 import type { DeliveryPart } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import { isRecord } from "../lib/record.js";

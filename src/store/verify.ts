@@ -1,7 +1,7 @@
 /** The daily check, and that of suspected damage, of the whole database, in a thread of its own. */
 import { HookgateError } from "../lib/errors.js";
 import { startThread } from "../lib/worker-file.js";
-import type { Damage } from "./damage.js";
+import type { Damage } from "./database-file/damage.js";
 
 export interface VerifyFacts {
   file: string;

@@ -1,7 +1,7 @@
 /** Many sends at once: each has one outcome, which is true. */
 import { expect, it } from "vitest";
-import type { Adapter, SendOperation, SendResult } from "../../src/domain/adapter.js";
-import type { Address } from "../../src/domain/address.js";
+import type { Adapter, SendOperation, SendResult } from "../../src/domain/chat/adapter.js";
+import type { Address } from "../../src/domain/chat/address.js";
 import { until } from "../support/until.js";
 
 export interface CrowdedPlatform {

@@ -1,6 +1,6 @@
 /** A breach is announced by a message that notifies: after quiet hours, and when a clock is overdue again on its former card. */
 import { describe, expect, it } from "vitest";
-import type { AlertSignal } from "../../src/domain/alert-signal.js";
+import type { AlertSignal } from "../../src/domain/alerts/alert-signal.js";
 import { ANN, HOUR, MINUTE, OPS, ROOM, START, type Watch, watch } from "./watch.js";
 
 const clock = { name: "first response", dueAt: START, targetMs: HOUR, elapsedMs: HOUR, percentUsed: 1 };

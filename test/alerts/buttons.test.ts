@@ -1,6 +1,6 @@
 /** Which buttons cards have: as their route says, or their policy; and as they stand. */
 import { expect, it } from "vitest";
-import type { Button } from "../../src/domain/message.js";
+import type { Button } from "../../src/domain/chat/message.js";
 import { ANN, HOUR, ROOM, START, type Watch, watch } from "./watch.js";
 
 const labels = (on: Watch, n = 0) =>

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { startApp } from "../../src/app.js";
 import { readEnvironment } from "../../src/config/env.js";
 import { configSchema } from "../../src/config/schema.js";
-import type { AlertSignal } from "../../src/domain/alert-signal.js";
+import type { AlertSignal } from "../../src/domain/alerts/alert-signal.js";
 import { silentLogger } from "../../src/lib/logger.js";
 import { linesOf } from "../support/lines.js";
 

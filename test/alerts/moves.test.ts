@@ -1,6 +1,6 @@
 /** Changed routes, policies, rotas and quiet hours hold for alerts that are open already: their cards follow, by a reload or a restart. */
 import { describe, expect, it } from "vitest";
-import type { OutboundMessage } from "../../src/domain/message.js";
+import type { OutboundMessage } from "../../src/domain/chat/message.js";
 import { ANN, HOUR, MINUTE, OPS, ROOM, START, type Watch, watch } from "./watch.js";
 
 const notPosted = ({ card }: OutboundMessage) => card?.fields?.find(({ name }) => name === "Not posted yet")?.value;

@@ -1,6 +1,6 @@
 /** A platform is away while an escalation becomes due: whom it calls is called elsewhere, once, and nobody is paged about the platform when it is back. */
 import { describe, expect, it } from "vitest";
-import type { Address } from "../../src/domain/address.js";
+import type { Address } from "../../src/domain/chat/address.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
 import { until } from "../support/until.js";
 import { ANN, MINUTE, ROOM, START, signal, type Watch, watch } from "./watch.js";

@@ -1,6 +1,6 @@
 /** The alert "Messages wait for an operator" pages people: its pages are looked after as those of any other alert. Its messages are no dead letters. */
 import { expect, it } from "vitest";
-import { parseAddress } from "../../src/domain/address.js";
+import { parseAddress } from "../../src/domain/chat/address.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
 import { MINUTE, ROOM, type Watch, watch } from "./watch.js";
 

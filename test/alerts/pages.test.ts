@@ -1,7 +1,7 @@
 /** A page is an escalation, as the person who is called reads it: it goes first, it is true, and it says how to act. */
 import { expect, it } from "vitest";
 import type { PersonAction } from "../../src/alerts/act.js";
-import type { ClockStanding } from "../../src/domain/alert-signal.js";
+import type { ClockStanding } from "../../src/domain/alerts/alert-signal.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
 import { until } from "../support/until.js";
 import { ADMINS, ANN, HOUR, MINUTE, ROOM, START, signal, watch } from "./watch.js";

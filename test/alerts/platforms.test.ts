@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type App, startApp } from "../../src/app.js";
 import { readEnvironment } from "../../src/config/env.js";
 import { configSchema } from "../../src/config/schema.js";
-import type { AlertSignal } from "../../src/domain/alert-signal.js";
+import type { AlertSignal } from "../../src/domain/alerts/alert-signal.js";
 import { silentLogger } from "../../src/lib/logger.js";
 import { type FakeDiscord, startFakeDiscord } from "../fakes/discord/server.js";
 import { FakeTelegram } from "../fakes/telegram/server.js";

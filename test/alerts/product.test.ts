@@ -1,7 +1,7 @@
 /** Alerts in the started product: cards in the web chat, buttons by role, the API and the commands, before and after a restart. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { AlertSignal } from "../../src/domain/alert-signal.js";
+import type { AlertSignal } from "../../src/domain/alerts/alert-signal.js";
 import { BOB, OWNER, type RunningApp, runApp } from "../http/running-app.js";
 import { until } from "../support/until.js";
 

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
-import { formatAddress, parseAddress } from "../../src/domain/address.js";
+import { formatAddress, parseAddress } from "../../src/domain/chat/address.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
 import { ADMINS, ANN, HOUR, MINUTE, OPS, ROOM, type Watch, watch } from "./watch.js";
 

@@ -1,6 +1,6 @@
 /** A page that waits calls who is on call when it is posted. */
 import { expect, it } from "vitest";
-import { parseAddress } from "../../src/domain/address.js";
+import { parseAddress } from "../../src/domain/chat/address.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
 import { ADMINS, ANN, HOUR, MINUTE, OPS, ROOM, START, type Watch, watch } from "./watch.js";
 

@@ -1,6 +1,6 @@
 /** Changed settings of alerts are taken over without a restart; cards of open alerts follow them. */
 import { expect, it } from "vitest";
-import type { AlertSignal } from "../../src/domain/alert-signal.js";
+import type { AlertSignal } from "../../src/domain/alerts/alert-signal.js";
 import { liveApp } from "../automations/support/live-app.js";
 import { until } from "../support/until.js";
 

@@ -1,9 +1,9 @@
 /** When somebody comes on duty, and what they are told then. */
 import { describe, expect, it } from "vitest";
 import { alertsConfig, type RotaConfig } from "../../src/alerts/config.js";
-import { onCall } from "../../src/alerts/people.js";
-import { dutyEnds, gapsOf, nextShift } from "../../src/alerts/shifts.js";
-import { parseAddress } from "../../src/domain/address.js";
+import { onCall } from "../../src/alerts/rota/people.js";
+import { dutyEnds, gapsOf, nextShift } from "../../src/alerts/rota/shifts.js";
+import { parseAddress } from "../../src/domain/chat/address.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
 import { until } from "../support/until.js";
 import { ADMINS, ANN, HOUR, MINUTE, OPS, ROOM, START, signal, watch } from "./watch.js";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { act, type PersonAction } from "../../src/alerts/act.js";
 import { Plan } from "../../src/alerts/plan.js";
 import { type Happening, stateAfter, TRANSITIONS } from "../../src/alerts/transitions.js";
-import { ALERT_STATES, type Alert, type AlertEvent, isOpen } from "../../src/domain/alert.js";
+import { ALERT_STATES, type Alert, type AlertEvent, isOpen } from "../../src/domain/alerts/alert.js";
 import { ANN, HOUR, START, signal } from "./watch.js";
 
 const begun = (changes: Partial<Alert> = {}): Alert => ({

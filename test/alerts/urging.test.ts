@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
-import { parseAddress } from "../../src/domain/address.js";
+import { parseAddress } from "../../src/domain/chat/address.js";
 import { openDesk } from "../commands/desk.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
 import { afterTest } from "../support/clean-up.js";

@@ -2,11 +2,11 @@
 
 import { type Alerts, type AlertsDeps, createAlerts } from "../../src/alerts/alerts.js";
 import { alertsConfig } from "../../src/alerts/config.js";
-import { tellingAlerts } from "../../src/app/alerts.js";
-import { parseAddress } from "../../src/domain/address.js";
-import type { Actor, Alert } from "../../src/domain/alert.js";
-import type { AlertSignal } from "../../src/domain/alert-signal.js";
-import type { OutboundMessage } from "../../src/domain/message.js";
+import { tellingAlerts } from "../../src/app/parts/alerts.js";
+import type { Actor, Alert } from "../../src/domain/alerts/alert.js";
+import type { AlertSignal } from "../../src/domain/alerts/alert-signal.js";
+import { parseAddress } from "../../src/domain/chat/address.js";
+import type { OutboundMessage } from "../../src/domain/chat/message.js";
 import { silentLogger } from "../../src/lib/logger.js";
 import { parseDestinations } from "../../src/lib/outgoing/destinations.js";
 import { LoopbackPlatform, type Posted } from "../gateway/loopback-adapter.js";

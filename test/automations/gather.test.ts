@@ -5,7 +5,7 @@ import { compileSkipIf } from "../../src/automations/short-circuit.js";
 import type { Step, StepContext, StepResult } from "../../src/automations/step.js";
 import { steps } from "../../src/automations/steps/index.js";
 import { shellStep } from "../../src/automations/steps/shell.js";
-import { jsonSchemaOf } from "../../src/lib/json-schema.js";
+import { jsonSchemaOf } from "../../src/lib/validation/json-schema.js";
 import { type GatherOptions, gatherSteps, type WrittenStep } from "./steps/gathering.js";
 
 /** Steps that come out as they are told. */

@@ -1,14 +1,14 @@
 /** What a handler or step is given in a test: real guarded requests, a clock that does not make one wait, and a record of what it said. */
 import type { RunContext } from "../../src/automations/run-context.js";
-import { type Address, formatAddress } from "../../src/domain/address.js";
-import type { OutboundMessage } from "../../src/domain/message.js";
+import { type Address, formatAddress } from "../../src/domain/chat/address.js";
+import type { OutboundMessage } from "../../src/domain/chat/message.js";
 import type { Models } from "../../src/domain/model.js";
-import { type Clock, systemClock } from "../../src/lib/clock.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { silentLogger } from "../../src/lib/logger.js";
 import { parseDestinations } from "../../src/lib/outgoing/destinations.js";
 import { guardedRequest } from "../../src/lib/outgoing/request.js";
-import { createProcesses } from "../../src/lib/process.js";
+import { createProcesses } from "../../src/lib/process/process.js";
+import { type Clock, systemClock } from "../../src/lib/time/clock.js";
 
 /** Tells the real time; whoever waits, waits for one turn of the loop only, and `waits` says how long it would have been. */
 export function hurriedClock(): Clock & { waits: number[] } {

@@ -2,7 +2,7 @@
 import { LLMock } from "@copilotkit/aimock";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { dayIn } from "../../src/lib/timezone.js";
+import { dayIn } from "../../src/lib/time/timezone.js";
 import { TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 import { type Endpoint, openEndpoint } from "./endpoint.js";

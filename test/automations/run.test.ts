@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { catalogue } from "../../src/hooks/catalogue/index.js";
-import { systemClock } from "../../src/lib/clock.js";
 import { type Logger, silentLogger } from "../../src/lib/logger.js";
+import { systemClock } from "../../src/lib/time/clock.js";
 import { until } from "../support/until.js";
 import { type LiveApp, liveApp } from "./support/live-app.js";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { compileOptions, formatPath, type TemplateNames, type TemplateScope } from "../../src/automations/template.js";
-import { inboundMessage } from "../../src/domain/message.js";
-import { type JsonSchema, jsonSchemaOf } from "../../src/lib/json-schema.js";
+import { inboundMessage } from "../../src/domain/chat/message.js";
+import { type JsonSchema, jsonSchemaOf } from "../../src/lib/validation/json-schema.js";
 
 const event = jsonSchemaOf(
   z.object({

@@ -1,9 +1,9 @@
 /** Single deliveries as operators see and decide them. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { InboundEvent } from "../../src/domain/event.js";
-import { HOOKS_MAY_CRASH, MAY_HAVE_BEEN_SENT } from "../../src/domain/letters.js";
-import { shortenMessage } from "../../src/domain/long-message.js";
-import type { InboundMessage } from "../../src/domain/message.js";
+import type { InboundEvent } from "../../src/domain/chat/event.js";
+import { shortenMessage } from "../../src/domain/chat/long-message.js";
+import type { InboundMessage } from "../../src/domain/chat/message.js";
+import { HOOKS_MAY_CRASH, MAY_HAVE_BEEN_SENT } from "../../src/domain/deliveries/letters.js";
 import type { DeliveryPart, NewDelivery } from "../../src/domain/store.js";
 import { type Desk, openDesk } from "./desk.js";
 

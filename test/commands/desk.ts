@@ -2,9 +2,9 @@
 
 import { type CommandDeps, createCommands, HooksInFlight } from "../../commands/index.js";
 import { createOverrides } from "../../src/app/overrides.js";
-import type { OptionValue } from "../../src/domain/command.js";
-import { hasRole, type Role } from "../../src/domain/identity.js";
-import { type OutboundMessage, outboundMessage } from "../../src/domain/message.js";
+import type { OptionValue } from "../../src/domain/chat/command.js";
+import { hasRole, type Role } from "../../src/domain/chat/identity.js";
+import { type OutboundMessage, outboundMessage } from "../../src/domain/chat/message.js";
 import type { Store } from "../../src/domain/store.js";
 import type { Command, CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { CommandTable, parseOptions } from "../../src/gateway/inbound/parse-command.js";

@@ -1,7 +1,7 @@
 import { tmpdir } from "node:os";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { hooks } from "../../commands/hooks.js";
-import type { InboundMessage } from "../../src/domain/message.js";
+import type { InboundMessage } from "../../src/domain/chat/message.js";
 import { parseOptions } from "../../src/gateway/inbound/parse-command.js";
 import { findModule } from "../../src/plugins/load.js";
 import { type Desk, openDesk } from "./desk.js";

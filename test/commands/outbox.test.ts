@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { MessageEvent } from "../../src/domain/event.js";
-import { MAY_HAVE_BEEN_HANDLED } from "../../src/domain/letters.js";
+import type { MessageEvent } from "../../src/domain/chat/event.js";
+import { MAY_HAVE_BEEN_HANDLED } from "../../src/domain/deliveries/letters.js";
 import type { NewDelivery } from "../../src/domain/store.js";
 import { type Desk, openDesk } from "./desk.js";
 

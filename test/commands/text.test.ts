@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { pageButtons, pageOf } from "../../commands/page.js";
-import { block, clip, code, plain, table } from "../../commands/text.js";
+import { block, clip, code, plain, table } from "../../commands/show/text.js";
 import { terminalText } from "../../src/cli/terminal.js";
 
 describe("text", () => {

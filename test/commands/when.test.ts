@@ -1,6 +1,6 @@
 /** Times as people write them, in the zone that they mean. */
 import { expect, it } from "vitest";
-import { readWhen, readWhenAndWhy } from "../../commands/when.js";
+import { readWhen, readWhenAndWhy } from "../../commands/show/when.js";
 
 const ZONE = "Europe/Berlin";
 /** A Wednesday, 14:30 in Berlin. */

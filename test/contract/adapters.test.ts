@@ -1,11 +1,11 @@
-/** What `domain/adapter.ts` promises, held against every adapter on its own platform. */
+/** What `domain/chat/adapter.ts` promises, held against every adapter on its own platform. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Accepted, Adapter, AdapterState } from "../../src/domain/adapter.js";
-import type { InboundEvent } from "../../src/domain/event.js";
-import type { OutboundMessage } from "../../src/domain/message.js";
+import type { Accepted, Adapter, AdapterState } from "../../src/domain/chat/adapter.js";
+import type { InboundEvent } from "../../src/domain/chat/event.js";
+import type { OutboundMessage } from "../../src/domain/chat/message.js";
 import type { Store } from "../../src/domain/store.js";
-import { systemClock } from "../../src/lib/clock.js";
 import { silentLogger } from "../../src/lib/logger.js";
+import { systemClock } from "../../src/lib/time/clock.js";
 import { storeConfig } from "../../src/store/config.js";
 import { openStore } from "../../src/store/open.js";
 import { until } from "../support/until.js";

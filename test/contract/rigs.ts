@@ -1,4 +1,4 @@
-/** Every adapter on its platform, ready to be held to the contract of `domain/adapter.ts`. One entry a platform. */
+/** Every adapter on its platform, ready to be held to the contract of `domain/chat/adapter.ts`. One entry a platform. */
 import { randomUUID } from "node:crypto";
 import { discordConfig } from "../../adapters/discord/config.js";
 import { createDiscordAdapter } from "../../adapters/discord/discord.js";
@@ -7,8 +7,8 @@ import { telegramConfig } from "../../adapters/telegram/config.js";
 import { telegramOptions } from "../../adapters/telegram/options.js";
 import { createTelegramAdapter } from "../../adapters/telegram/telegram.js";
 import { createWebAdapter } from "../../adapters/web/web.js";
-import type { Adapter } from "../../src/domain/adapter.js";
-import type { Address } from "../../src/domain/address.js";
+import type { Adapter } from "../../src/domain/chat/adapter.js";
+import type { Address } from "../../src/domain/chat/address.js";
 import type { Store } from "../../src/domain/store.js";
 import { parseDestinations } from "../../src/lib/outgoing/destinations.js";
 import { FAKE_TOKEN as DISCORD_TOKEN, startFakeDiscord } from "../fakes/discord/server.js";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { systemClock } from "../../src/lib/clock.js";
+import { systemClock } from "../../src/lib/time/clock.js";
 import { connect, openDatabase } from "../../src/store/connection.js";
 import { openSqlite } from "../../src/store/driver.js";
 import { temporaryFolder } from "../store/support/open-test-store.js";

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Bag, type InBag } from "../../src/fast/bag.js";
 import { TransientMap } from "../../src/fast/transient-map.js";
-import { PerKey } from "../../src/lib/per-key.js";
+import { PerKey } from "../../src/lib/concurrency/per-key.js";
 
 describe("a map for what comes and goes", () => {
   it("holds what a built-in one would, also when keys go and come again in great numbers", () => {

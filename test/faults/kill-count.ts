@@ -1,10 +1,10 @@
 /** What the kill proof counts: from what the platforms saw, what the hooks ran, and what the store holds. */
 import { existsSync } from "node:fs";
-import { type Address, formatAddress } from "../../src/domain/address.js";
-import { addressOf } from "../../src/domain/event.js";
+import { type Address, formatAddress } from "../../src/domain/chat/address.js";
+import { addressOf } from "../../src/domain/chat/event.js";
 import type { Delivery, InboxRow, Store } from "../../src/domain/store.js";
-import { systemClock } from "../../src/lib/clock.js";
 import { silentLogger } from "../../src/lib/logger.js";
+import { systemClock } from "../../src/lib/time/clock.js";
 import { storeConfig } from "../../src/store/config.js";
 import { openSqlite } from "../../src/store/driver.js";
 import { openStore } from "../../src/store/open.js";

@@ -1,7 +1,7 @@
 /** Answers on a phone: with names as long as people give them, no line of a code block in a chat is longer than a phone shows. */
 import { expect, it } from "vitest";
 import { commandSpecs } from "../../commands/index.js";
-import { CHAT_WIDTH } from "../../commands/text.js";
+import { CHAT_WIDTH } from "../../commands/show/text.js";
 import { missionApp } from "../orchestrator/mission-app.js";
 import { until } from "../support/until.js";
 

@@ -1,5 +1,5 @@
 /** A customer's message has its copy at a desk, where operators and people without a role answer it. */
-import type { Address } from "../../src/domain/address.js";
+import type { Address } from "../../src/domain/chat/address.js";
 import { LoopbackPlatform, type Scripted } from "./loopback-adapter.js";
 import { messageOf, startRig } from "./rig.js";
 

@@ -1,6 +1,6 @@
 /** A bridge between two platforms: forwards with their author, replies, edits and deletions on both sides. */
 import { describe, expect, it } from "vitest";
-import type { Address } from "../../src/domain/address.js";
+import type { Address } from "../../src/domain/chat/address.js";
 import type { HookRegistry } from "../../src/hooks/registry.js";
 import { LoopbackPlatform, type Scripted } from "./loopback-adapter.js";
 import { messageOf, type Rig, startRig } from "./rig.js";

@@ -1,9 +1,9 @@
 /** Operator commands in chat: who may, how they are read, how they are answered, and that all of it is on record. */
 import { describe, expect, it } from "vitest";
 import { outbox as outboxCommand } from "../../commands/outbox.js";
-import type { SendResult } from "../../src/domain/adapter.js";
-import type { ActionEvent, CommandEvent } from "../../src/domain/event.js";
-import type { OutboundMessage } from "../../src/domain/message.js";
+import type { SendResult } from "../../src/domain/chat/adapter.js";
+import type { ActionEvent, CommandEvent } from "../../src/domain/chat/event.js";
+import type { OutboundMessage } from "../../src/domain/chat/message.js";
 import type { Command } from "../../src/gateway/commands.js";
 import { messageAddress } from "../../src/gateway/inbound/receiving.js";
 import { HookgateError } from "../../src/lib/errors.js";

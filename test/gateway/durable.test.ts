@@ -1,8 +1,8 @@
 /** What waits for the disk, and what goes on meanwhile: on a disk whose syncs end when they are told to. */
 import { afterEach, describe, expect, it } from "vitest";
-import type { Accepted } from "../../src/domain/adapter.js";
+import type { Accepted } from "../../src/domain/chat/adapter.js";
 import type { HookRegistry } from "../../src/hooks/registry.js";
-import type { Disk } from "../../src/store/wal-sync.js";
+import type { Disk } from "../../src/store/database-file/wal-sync.js";
 import { until } from "../support/until.js";
 import { messageOf, type Rig, startRig } from "./rig.js";
 

@@ -1,8 +1,8 @@
 /** From a message that comes in to the answer that goes out, on the real store and registry. */
 import { describe, expect, it } from "vitest";
-import { formatAddress } from "../../src/domain/address.js";
-import { allowedPluginsIn } from "../../src/gateway/allowed-plugins.js";
+import { formatAddress } from "../../src/domain/chat/address.js";
 import type { Command } from "../../src/gateway/commands.js";
+import { allowedPluginsIn } from "../../src/gateway/people/allowed-plugins.js";
 import type { Route } from "../../src/gateway/routes.js";
 import type { HookRegistry } from "../../src/hooks/registry.js";
 import { messageOf, startRig } from "./rig.js";

@@ -1,6 +1,6 @@
 /** A message of any length becomes a message of a bounded number of parts, and says that it was shortened. */
 import { describe, expect, it } from "vitest";
-import { MAX_CHARACTERS, shortenMessage } from "../../src/domain/long-message.js";
+import { MAX_CHARACTERS, shortenMessage } from "../../src/domain/chat/long-message.js";
 import { type Logger, silentLogger } from "../../src/lib/logger.js";
 import { LoopbackPlatform } from "./loopback-adapter.js";
 import { startRig } from "./rig.js";

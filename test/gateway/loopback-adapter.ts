@@ -10,10 +10,10 @@ import type {
   EncodedPart,
   SendOperation,
   SendResult,
-} from "../../src/domain/adapter.js";
-import type { Address } from "../../src/domain/address.js";
-import type { InboundEvent } from "../../src/domain/event.js";
-import type { OutboundMessage } from "../../src/domain/message.js";
+} from "../../src/domain/chat/adapter.js";
+import type { Address } from "../../src/domain/chat/address.js";
+import type { InboundEvent } from "../../src/domain/chat/event.js";
+import type { OutboundMessage } from "../../src/domain/chat/message.js";
 
 export interface Posted {
   id: string;

@@ -1,12 +1,12 @@
 /** How a delivery goes out: order, retries, limits, doubt, and every way in which it can end. */
 import { describe, expect, it } from "vitest";
-import type { SendOperation, SendResult } from "../../src/domain/adapter.js";
-import { fateOf } from "../../src/domain/fates.js";
+import type { SendOperation, SendResult } from "../../src/domain/chat/adapter.js";
+import { fateOf } from "../../src/domain/deliveries/fates.js";
 import type { Cause } from "../../src/domain/journal.js";
 import type { Delivery } from "../../src/domain/store.js";
 import type { HookRegistry } from "../../src/hooks/registry.js";
 import { silentLogger } from "../../src/lib/logger.js";
-import { redact } from "../../src/lib/redact.js";
+import { redact } from "../../src/lib/text/redact.js";
 import { until } from "../support/until.js";
 import { LoopbackPlatform, type Scripted } from "./loopback-adapter.js";
 import { type Rig, restart, startRig } from "./rig.js";

@@ -1,6 +1,6 @@
 /** An owner code in words that are no command: it reaches no other person while it is valid. */
 import { expect, it } from "vitest";
-import type { ConversationSight } from "../../src/domain/sla.js";
+import type { ConversationSight } from "../../src/domain/alerts/sla.js";
 import { messageOf, type Rig, type RigOptions, startRig } from "./rig.js";
 
 const FORWARD = { gateway: { default_route: { forward: "loop::desk" } } };

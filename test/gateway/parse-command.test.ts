@@ -1,7 +1,7 @@
 /** Reading commands as people write them. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type CommandSpec, quoteValue, usageOf } from "../../src/domain/command.js";
+import { type CommandSpec, quoteValue, usageOf } from "../../src/domain/chat/command.js";
 import { CommandTable, checkOptions, parseOptions } from "../../src/gateway/inbound/parse-command.js";
 
 const spec: CommandSpec = {

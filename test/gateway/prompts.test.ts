@@ -1,6 +1,6 @@
 /** Forms where a platform has none: questions that are answered by replying to them. */
 import { expect, it } from "vitest";
-import type { Form, InboundMessage } from "../../src/domain/message.js";
+import type { Form, InboundMessage } from "../../src/domain/chat/message.js";
 import type { Command } from "../../src/gateway/commands.js";
 import { until } from "../support/until.js";
 import { LoopbackPlatform } from "./loopback-adapter.js";

@@ -1,12 +1,12 @@
 /** The memory of a conversation (lanes, queues) beside the real store: what it forgets, it finds there again. */
 import { afterEach, describe, expect, it } from "vitest";
-import type { MessageEvent } from "../../src/domain/event.js";
+import type { MessageEvent } from "../../src/domain/chat/event.js";
 import type { InboxStore, NewDelivery, OutboxStore, Store } from "../../src/domain/store.js";
 import type { LaneRow, Queue } from "../../src/gateway/conversation.js";
 import { Conversations } from "../../src/gateway/conversations.js";
 import { newlyStored } from "../../src/gateway/new-rows.js";
-import { systemClock } from "../../src/lib/clock.js";
 import { silentLogger } from "../../src/lib/logger.js";
+import { systemClock } from "../../src/lib/time/clock.js";
 import { OrdinaryStops } from "../../src/pending/ordinary-stops.js";
 import { storeConfig } from "../../src/store/config.js";
 import { openStore } from "../../src/store/open.js";

@@ -1,7 +1,7 @@
 /** The rate limiter alone: whatever is asked of it, and however late requests are written, no window holds too many. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RateLimiter, type Ticket, type Urgency } from "../../src/gateway/outbound/rate-limit.js";
+import { RateLimiter, type Ticket, type Urgency } from "../../src/gateway/outbound/send/rate-limit.js";
 import { LoopbackAdapter, LoopbackPlatform } from "./loopback-adapter.js";
 
 const limits = { perSecond: 10, perChatPerSecond: 1, perGroupPerMinute: 5 };

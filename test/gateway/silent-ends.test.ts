@@ -1,6 +1,6 @@
 /** Messages that end without being sent or answered: each end is reported at once, with its reason. */
 import { describe, expect, it } from "vitest";
-import type { InboundMessage } from "../../src/domain/message.js";
+import type { InboundMessage } from "../../src/domain/chat/message.js";
 import type { HookRegistry } from "../../src/hooks/registry.js";
 import { until } from "../support/until.js";
 import { LoopbackPlatform } from "./loopback-adapter.js";

@@ -2,12 +2,12 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { Address } from "../../src/domain/address.js";
-import { WITHDRAWN_BY } from "../../src/domain/given-up.js";
+import type { Address } from "../../src/domain/chat/address.js";
+import { WITHDRAWN_BY } from "../../src/domain/deliveries/given-up.js";
 import type { Delivery } from "../../src/domain/store.js";
 import type { HookRegistry } from "../../src/hooks/registry.js";
-import { filesBeside } from "../../src/store/files.js";
-import { restoreDatabase } from "../../src/store/restore.js";
+import { filesBeside } from "../../src/store/database-file/files.js";
+import { restoreDatabase } from "../../src/store/database-file/restore.js";
 import { until } from "../support/until.js";
 import { LoopbackPlatform } from "./loopback-adapter.js";
 import { messageOf, newFolder, type Rig, startRig } from "./rig.js";

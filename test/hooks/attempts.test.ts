@@ -2,8 +2,8 @@
 import { expect, it } from "vitest";
 import { createAttempts } from "../../src/hooks/attempts.js";
 import { HookRegistry } from "../../src/hooks/registry.js";
-import { systemClock } from "../../src/lib/clock.js";
 import { silentLogger } from "../../src/lib/logger.js";
+import { systemClock } from "../../src/lib/time/clock.js";
 import { openTestStore } from "../store/support/open-test-store.js";
 
 it("counts for hooks of that phase that run within the dispatch, goes on in another process, and is forgotten whole", async () => {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isError } from "../../src/hooks/validate.js";
+import { isError } from "../../src/hooks/registration/validate.js";
 import { seen, setUp } from "./points.js";
 
 async function orderOf(register: (hooks: ReturnType<typeof setUp>["hooks"], run: (id: string) => () => null) => void) {

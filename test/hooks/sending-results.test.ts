@@ -1,7 +1,7 @@
 /** What a hook at `message_sending` returns is checked as a reply is: a message that cannot be sent is the failure of the hook. */
 import { describe, expect, it } from "vitest";
+import type { OutboundMessage } from "../../src/domain/chat/message.js";
 import type { DispatchRecord } from "../../src/domain/journal.js";
-import type { OutboundMessage } from "../../src/domain/message.js";
 import { HookRegistry } from "../../src/index.js";
 import { type LogLine, logTo } from "./points.js";
 

@@ -10,7 +10,7 @@ import { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { errorAnswer } from "../../src/http/errors.js";
 import { createUploads } from "../../src/http/uploads.js";
-import { signCall } from "../../src/lib/signed-call.js";
+import { signCall } from "../../src/lib/signing/signed-call.js";
 import { definedOf } from "../../src/lib/without-undefined.js";
 import { storeError } from "../../src/store/errors.js";
 import { type LogLine, logTo } from "../hooks/points.js";

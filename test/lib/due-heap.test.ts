@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { DueHeap } from "../../src/lib/due-heap.js";
+import { DueHeap } from "../../src/lib/concurrency/due-heap.js";
 
 test("the first is always the key that falls due first, whatever was put in, moved and taken out", () => {
   const step = fc.oneof(

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { joined } from "../../src/lib/joined.js";
+import { joined } from "../../src/lib/concurrency/joined.js";
 
 it("serves all who ask before it begins with one piece of work, and who asks meanwhile with the next", async () => {
   let count = 0;

@@ -1,6 +1,6 @@
 /** Counts per minute: many keys of one sender reset nobody's count. */
 import { describe, expect, it } from "vitest";
-import { createPerMinute } from "../../src/lib/per-minute.js";
+import { createPerMinute } from "../../src/lib/concurrency/per-minute.js";
 import { ManualClock } from "../support/manual-clock.js";
 
 const MAX_KEYS = 10_000;

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { systemClock } from "../../src/lib/clock.js";
-import { createProcesses, type Processes, type Program } from "../../src/lib/process.js";
+import { createProcesses, type Processes, type Program } from "../../src/lib/process/process.js";
+import { systemClock } from "../../src/lib/time/clock.js";
 import { until } from "../support/until.js";
 
 const folder = mkdtempSync(join(tmpdir(), "hookgate-process-"));
@@ -315,8 +315,8 @@ function watchdogOf(gateway: number): number {
 /** A process of its own that runs the script as a gateway would, and waits to be killed. */
 function killable(name: string, script: string) {
   const source = `
-    import { createProcesses } from ${JSON.stringify(join(import.meta.dirname, "../../src/lib/process.ts"))};
-    import { systemClock } from ${JSON.stringify(join(import.meta.dirname, "../../src/lib/clock.ts"))};
+    import { createProcesses } from ${JSON.stringify(join(import.meta.dirname, "../../src/lib/process/process.ts"))};
+    import { systemClock } from ${JSON.stringify(join(import.meta.dirname, "../../src/lib/time/clock.ts"))};
     const processes = createProcesses({ clock: systemClock, env: ${JSON.stringify(env)}, owner: ${JSON.stringify(name)} });
     setInterval(() => {}, 1000);
     await processes.run({ command: "/bin/sh", args: ["-c", ${JSON.stringify(script)}], cwd: ${JSON.stringify(folder)}, timeoutMs: 60_000, maxBytes: 1000 });

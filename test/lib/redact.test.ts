@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { redact, reveal } from "../../src/lib/redact.js";
+import { redact, reveal } from "../../src/lib/text/redact.js";
 
 const message = {
   platform: "web",

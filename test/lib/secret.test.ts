@@ -1,6 +1,6 @@
 /** What leaves the process has no secrets in it: known ones, and whatever looks like a platform's token. */
 import { describe, expect, it } from "vitest";
-import { sameSecret, secretMask } from "../../src/lib/secret.js";
+import { sameSecret, secretMask } from "../../src/lib/signing/secret.js";
 
 describe("the mask", () => {
   it("takes out known secrets wherever they stand, in JSON too, and leaves the rest as it was", () => {

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
-import { joinSignals } from "../../src/lib/signals.js";
+import { joinSignals } from "../../src/lib/concurrency/signals.js";
 
 test("joined signals fire with the first of them, and leave nothing behind on those that live on", () => {
   const [one, two] = [new AbortController(), new AbortController()];

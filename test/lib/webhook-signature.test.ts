@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { Webhook } from "standardwebhooks";
 import { describe, expect, it } from "vitest";
-import { isSignedBy, sign, signingKey } from "../../src/lib/webhook-signature.js";
+import { isSignedBy, sign, signingKey } from "../../src/lib/signing/webhook-signature.js";
 
 const secret = fc
   .uint8Array({ minLength: 1, maxLength: 64 })

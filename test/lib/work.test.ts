@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ProcessDue, Work } from "../../src/domain/work.js";
+import { createWork, type WorkOptions } from "../../src/lib/concurrency/work.js";
 import { silentLogger } from "../../src/lib/logger.js";
-import { createWork, type WorkOptions } from "../../src/lib/work.js";
 import { ManualClock } from "../support/manual-clock.js";
 
 /** A look that ends when it is told to. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
-import { parseYaml } from "../../src/lib/yaml-source.js";
+import { parseYaml } from "../../src/lib/validation/yaml-source.js";
 
 describe("a YAML text", () => {
   it("is read the same by the quick parser as by the one that knows positions", () => {

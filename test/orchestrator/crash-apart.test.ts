@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import type { Task } from "../../src/domain/task.js";
-import type { TaskEvent } from "../../src/domain/task-store.js";
+import type { Task } from "../../src/domain/orchestrator/task.js";
+import type { TaskEvent } from "../../src/domain/orchestrator/task-store.js";
 import { gatewayProcess, TOKEN } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 

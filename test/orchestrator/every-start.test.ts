@@ -1,7 +1,7 @@
 /** Every way on which a task is created, started, and started again: hooks at those points are asked and told of it, once each. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Task } from "../../src/domain/task.js";
-import type { TaskEvent } from "../../src/domain/task-store.js";
+import type { Task } from "../../src/domain/orchestrator/task.js";
+import type { TaskEvent } from "../../src/domain/orchestrator/task-store.js";
 import { until } from "../support/until.js";
 import { type MissionApp, missionApp } from "./mission-app.js";
 import { problemsOf, WATCH, type WorkPoint, watched } from "./support/watch-plugin.js";

@@ -3,8 +3,8 @@
  * and why. Every one that it has not is refused, and no hook is asked.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { TASK_STATUSES, TASK_TRANSITIONS, type Task, type TaskStatus } from "../../src/domain/task.js";
-import type { TaskEvent } from "../../src/domain/task-store.js";
+import { TASK_STATUSES, TASK_TRANSITIONS, type Task, type TaskStatus } from "../../src/domain/orchestrator/task.js";
+import type { TaskEvent } from "../../src/domain/orchestrator/task-store.js";
 import { until } from "../support/until.js";
 import { type MissionApp, missionApp } from "./mission-app.js";
 import { problemsOf, type Refusal, refuse, WATCH, watched } from "./support/watch-plugin.js";

@@ -3,8 +3,8 @@
  * is not asked for again by itself, however long it waits; and a person's command asks once more.
  */
 import { expect, it } from "vitest";
-import type { Mission } from "../../src/domain/mission.js";
-import type { Schedule } from "../../src/domain/schedule.js";
+import type { Mission } from "../../src/domain/orchestrator/mission.js";
+import type { Schedule } from "../../src/domain/orchestrator/schedule.js";
 import { until } from "../support/until.js";
 import { type MissionApp, missionApp } from "./mission-app.js";
 import { type Refusal, refuse, WATCH, watched } from "./support/watch-plugin.js";

@@ -1,7 +1,7 @@
 /** Kills and stops at random moments while runners are at work. The named moments are in `kill.test.ts`. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, it } from "vitest";
-import type { Task } from "../../src/domain/task.js";
+import type { Task } from "../../src/domain/orchestrator/task.js";
 import { until } from "../support/until.js";
 import { calls } from "./support/guard-plugin.js";
 import { add, again, ends, lines, removeAll, type Shown, start } from "./support/killed-product.js";

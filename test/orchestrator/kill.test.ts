@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Task } from "../../src/domain/task.js";
+import type { Task } from "../../src/domain/orchestrator/task.js";
 import { processRuns } from "../automations/hooked-gateway.js";
 import type { GatewayProcess } from "../support/gateway-process.js";
 import { until } from "../support/until.js";

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 /** Changed settings of the orchestrator are taken over without a restart: whoever is at work ends it as it was begun. */
 import { expect, it } from "vitest";
-import type { Task } from "../../src/domain/task.js";
+import type { Task } from "../../src/domain/orchestrator/task.js";
 import { type LiveApp, liveApp } from "../automations/support/live-app.js";
 import { linesOf } from "../support/lines.js";
 import { until } from "../support/until.js";

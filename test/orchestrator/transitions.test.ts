@@ -1,6 +1,6 @@
 /** The table of transitions: what it promises as a whole. */
 import { expect, it } from "vitest";
-import { isEnded, mayBecome, TASK_STATUSES, TASK_TRANSITIONS } from "../../src/domain/task.js";
+import { isEnded, mayBecome, TASK_STATUSES, TASK_TRANSITIONS } from "../../src/domain/orchestrator/task.js";
 
 it("reaches every state from a new task, and from every state that is not over an end", () => {
   const reach = (from: readonly (typeof TASK_STATUSES)[number][]) => {

@@ -4,9 +4,9 @@
  * more nor less often than it happened.
  */
 import { expect, it } from "vitest";
-import type { Mission } from "../../src/domain/mission.js";
-import type { Task, TaskStatus } from "../../src/domain/task.js";
-import type { TaskEvent } from "../../src/domain/task-store.js";
+import type { Mission } from "../../src/domain/orchestrator/mission.js";
+import type { Task, TaskStatus } from "../../src/domain/orchestrator/task.js";
+import type { TaskEvent } from "../../src/domain/orchestrator/task-store.js";
 import { catalogue } from "../../src/hooks/catalogue/index.js";
 import { until } from "../support/until.js";
 import { type MissionApp, missionApp } from "./mission-app.js";

@@ -1,8 +1,8 @@
 /** The one runner of work that follows a commit, on a real store: order, further tries, what an earlier process left, and the stop. */
 import { expect, it } from "vitest";
+import type { Task } from "../../src/domain/orchestrator/task.js";
 import type { NewPending, PendingItem } from "../../src/domain/pending.js";
 import type { Store } from "../../src/domain/store.js";
-import type { Task } from "../../src/domain/task.js";
 import { silentLogger } from "../../src/lib/logger.js";
 import { Pending } from "../../src/pending/pending.js";
 import { openTestStore } from "../store/support/open-test-store.js";

@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { impossibleMatches } from "../../src/hooks/conditions/impossible-match.js";
-import type { Matcher } from "../../src/hooks/matcher.js";
 import { definePoint } from "../../src/hooks/point.js";
+import type { Matcher } from "../../src/hooks/registration/matcher.js";
 import { pluginRig } from "./rig.js";
 
 const point = definePoint({

@@ -2,11 +2,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Address } from "../../src/domain/address.js";
-import type { InboundMessage, OutboundMessage } from "../../src/domain/message.js";
+import type { Address } from "../../src/domain/chat/address.js";
+import type { InboundMessage, OutboundMessage } from "../../src/domain/chat/message.js";
 import { HookRegistry } from "../../src/hooks/registry.js";
-import { type Clock, systemClock } from "../../src/lib/clock.js";
 import { type Logger, silentLogger } from "../../src/lib/logger.js";
+import { type Clock, systemClock } from "../../src/lib/time/clock.js";
 import { pluginsConfig } from "../../src/plugins/config.js";
 import { createPlugins, type Plugins } from "../../src/plugins/plugins.js";
 import { storeConfig } from "../../src/store/config.js";

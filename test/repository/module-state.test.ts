@@ -11,7 +11,7 @@ const ROOT = resolve(import.meta.dirname, "../..");
 
 /** File, names, reason. */
 const ALLOWED: [string, string, string][] = [
-  ["src/alerts/turns.ts", "known", "a cache: the turns of a rota follow from its settings"],
+  ["src/alerts/rota/turns.ts", "known", "a cache: the turns of a rota follow from its settings"],
   [
     "src/automations/handlers/module.ts",
     "examined imported",
@@ -31,18 +31,22 @@ const ALLOWED: [string, string, string][] = [
     "TOO_MUCH stepsLeft",
     "functions of CEL get nothing passed in; ends with the evaluation",
   ],
-  ["src/hooks/payload-schema.ts", "schemas", "a cache: follows from the schema of a point"],
-  ["src/hooks/predicate.ts", "declarations payloadEnvironments schemas", "a cache: follows from a schema"],
-  ["src/lib/fresh-imports.ts", "isRegistered", "Node's loader of modules, which belongs to the process, is told once"],
+  ["src/hooks/registration/payload-schema.ts", "schemas", "a cache: follows from the schema of a point"],
+  ["src/hooks/registration/predicate.ts", "declarations payloadEnvironments schemas", "a cache: follows from a schema"],
+  [
+    "src/lib/files/fresh-imports.ts",
+    "isRegistered",
+    "Node's loader of modules, which belongs to the process, is told once",
+  ],
   [
     "src/lib/id.ts",
     "pool poolAt stamp stampedMs",
     "random bytes in stock and the last time as text: ids are unique in the process",
   ],
   ["src/lib/markdown/tokens.ts", "formats", "a cache of bounded size: a format follows from its style and zone"],
-  ["src/lib/refuse-exit.ts", "exits", "`process` itself: what it replaces in it, it puts back"],
-  ["src/lib/strictly.ts", "made", "a cache: follows from a schema"],
-  ["src/lib/timezone.ts", "formats", "a cache: one format for each zone there is"],
+  ["src/lib/process/refuse-exit.ts", "exits", "`process` itself: what it replaces in it, it puts back"],
+  ["src/lib/validation/strictly.ts", "made", "a cache: follows from a schema"],
+  ["src/lib/time/timezone.ts", "formats", "a cache: one format for each zone there is"],
   ["src/loader.ts", "chunks", "the product's own modules, each loaded once"],
 ];
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import type { AutomationRun, AutomationStore } from "../../src/domain/automation.js";
 import { INGESTED_EVENT } from "../../src/domain/pending.js";
-import { systemClock } from "../../src/lib/clock.js";
+import { systemClock } from "../../src/lib/time/clock.js";
 import { createAutomationStore } from "../../src/store/automation/automation.js";
 import { type Connection, connect, openDatabase } from "../../src/store/connection.js";
 import { createAddPending } from "../../src/store/pending.js";

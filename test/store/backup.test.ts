@@ -12,12 +12,12 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { AutomationRun } from "../../src/domain/automation.js";
 import { INGESTED_EVENT } from "../../src/domain/pending.js";
-import { systemClock } from "../../src/lib/clock.js";
-import { backupDatabase } from "../../src/store/backup.js";
+import { systemClock } from "../../src/lib/time/clock.js";
+import { backupDatabase } from "../../src/store/database-file/backup.js";
+import { filesBeside } from "../../src/store/database-file/files.js";
+import { restoreDatabase } from "../../src/store/database-file/restore.js";
 import { openSqlite } from "../../src/store/driver.js";
-import { filesBeside } from "../../src/store/files.js";
 import { openStore } from "../../src/store/open.js";
-import { restoreDatabase } from "../../src/store/restore.js";
 import { LANE, messageEvent, openTestStore, reply, storeOptions, temporaryFolder } from "./support/open-test-store.js";
 
 const NOW = 1_700_000_000_000;

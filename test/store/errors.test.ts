@@ -16,9 +16,9 @@ import {
 import { dirname, join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { silentLogger } from "../../src/lib/logger.js";
-import { watchForDamage } from "../../src/store/damage.js";
+import { watchForDamage } from "../../src/store/database-file/damage.js";
+import { filesBeside } from "../../src/store/database-file/files.js";
 import { chooseDriver, openSqlite } from "../../src/store/driver.js";
-import { filesBeside } from "../../src/store/files.js";
 import { openStore } from "../../src/store/open.js";
 import { GATEWAY_SCHEMA, HISTORY_SCHEMA } from "../../src/store/schema.js";
 import { keep, LANE, messageEvent, openTestStore, storeOptions, temporaryFolder } from "./support/open-test-store.js";
@@ -360,10 +360,10 @@ describe("the schema", () => {
 /** A store whose file cannot grow while it is told so: SQLite then answers as it does on a full disk. */
 async function openLimited(file: string) {
   const { connect, openDatabase } = await import("../../src/store/connection.js");
-  const { createInbox } = await import("../../src/store/inbox.js");
-  const { createInboxSeen } = await import("../../src/store/inbox-seen.js");
-  const { createCheck } = await import("../../src/store/check.js");
-  const { systemClock } = await import("../../src/lib/clock.js");
+  const { createInbox } = await import("../../src/store/messages/inbox.js");
+  const { createInboxSeen } = await import("../../src/store/messages/inbox-seen.js");
+  const { createCheck } = await import("../../src/store/database-file/check.js");
+  const { systemClock } = await import("../../src/lib/time/clock.js");
   await (await openStore(storeOptions(file))).close();
   const database = openDatabase(file, { durability: "normal", readonly: false });
   const connection = connect(file, database, { clock: systemClock, lockWaitMs: 100 });

@@ -16,7 +16,7 @@ import { describe, expect, test } from "vitest";
 import { checkMachine } from "../../src/cli/doctor/machine.js";
 import type { Store } from "../../src/domain/store.js";
 import { silentLogger } from "../../src/lib/logger.js";
-import { backupDatabase } from "../../src/store/backup.js";
+import { backupDatabase } from "../../src/store/database-file/backup.js";
 import { openSqlite } from "../../src/store/driver.js";
 import { openStore } from "../../src/store/open.js";
 import { runCli } from "../cli/run-cli.js";

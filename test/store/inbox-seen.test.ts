@@ -1,9 +1,9 @@
 /** Keys of swept events, inside the transactions that write and ask for them. */
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { systemClock } from "../../src/lib/clock.js";
+import { systemClock } from "../../src/lib/time/clock.js";
 import { connect, openDatabase } from "../../src/store/connection.js";
-import { createInboxSeen } from "../../src/store/inbox-seen.js";
+import { createInboxSeen } from "../../src/store/messages/inbox-seen.js";
 import { openStore } from "../../src/store/open.js";
 import { LANE, messageEvent, storeOptions, temporaryFolder } from "./support/open-test-store.js";
 

@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import type Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { IS_EXCEPTION, IS_OPEN } from "../../src/store/delivery-rows.js";
 import { openSqlite } from "../../src/store/driver.js";
+import { IS_EXCEPTION, IS_OPEN } from "../../src/store/messages/delivery-rows.js";
 import { openStore } from "../../src/store/open.js";
 import { storeOptions, temporaryFolder } from "./support/open-test-store.js";
 

@@ -1,7 +1,7 @@
 /** Work that must be done once after a commit is written with it, counted at each start, and gone when it is done. */
 import { expect, it } from "vitest";
+import type { Task } from "../../src/domain/orchestrator/task.js";
 import type { NewPending } from "../../src/domain/pending.js";
-import type { Task } from "../../src/domain/task.js";
 import { openTestStore } from "./support/open-test-store.js";
 
 const work = (id: string, kind = "a"): NewPending => ({ id, kind, key: id, dueAt: 1, payload: { of: id } });

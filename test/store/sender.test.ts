@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Pack } from "../../src/fast/pack/pack.js";
-import { systemClock } from "../../src/lib/clock.js";
 import { silentLogger } from "../../src/lib/logger.js";
+import { systemClock } from "../../src/lib/time/clock.js";
 import { openJournalDatabase } from "../../src/store/journal/database.js";
 import type { WriterLink } from "../../src/store/journal/link.js";
 import type { JournalReply } from "../../src/store/journal/protocol.js";

@@ -1,7 +1,7 @@
 /** Tasks on disk: written over the version they were made from, found when they are due, and told of until everybody has been. */
 import { describe, expect, it } from "vitest";
-import type { Task } from "../../src/domain/task.js";
-import type { TaskEvent } from "../../src/domain/task-store.js";
+import type { Task } from "../../src/domain/orchestrator/task.js";
+import type { TaskEvent } from "../../src/domain/orchestrator/task-store.js";
 import { newMission } from "../../src/orchestrator/missions/new-mission.js";
 import { openTestStore } from "./support/open-test-store.js";
 

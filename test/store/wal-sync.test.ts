@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { connect, openDatabase } from "../../src/store/connection.js";
+import { createWalSync, type Disk } from "../../src/store/database-file/wal-sync.js";
 import { openSqlite } from "../../src/store/driver.js";
-import { createWalSync, type Disk } from "../../src/store/wal-sync.js";
 import { ManualClock } from "../support/manual-clock.js";
 import { LANE, messageEvent, openTestStore, temporaryFolder } from "./support/open-test-store.js";
 

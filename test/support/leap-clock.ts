@@ -1,5 +1,5 @@
 /** A clock that goes as the real one does and can be made to leap, for a whole product in which time matters. Timers fire in order of due time. */
-import type { Clock, Timer } from "../../src/lib/clock.js";
+import type { Clock, Timer } from "../../src/lib/time/clock.js";
 
 interface Pending {
   dueAt: number;

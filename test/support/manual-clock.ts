@@ -1,5 +1,5 @@
 /** A clock that moves only when told to. Timers fire in order of due time. */
-import type { Clock, Timer } from "../../src/lib/clock.js";
+import type { Clock, Timer } from "../../src/lib/time/clock.js";
 
 export class ManualClock implements Clock {
   #now: number;

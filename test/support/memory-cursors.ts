@@ -1,5 +1,5 @@
 /** Cursors without a store. */
-import type { CursorStore } from "../../src/domain/adapter.js";
+import type { CursorStore } from "../../src/domain/chat/adapter.js";
 
 /** Cursors that outlive an adapter, as the store's do. */
 export class MemoryCursors implements CursorStore {

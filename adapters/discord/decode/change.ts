@@ -1,7 +1,7 @@
 /** Edits' identity, deletions and reactions as events. Pure. */
-import type { DeletedEvent, ReactionEvent } from "../../../src/domain/event.js";
-import type { ReactionPayload } from "../payloads.js";
+import type { DeletedEvent, ReactionEvent } from "../../../src/domain/chat/event.js";
 import type { Self } from "./message.js";
+import type { ReactionPayload } from "./payloads.js";
 
 /** An update that carries an edit time was edited by its author; embeds, pins and flags change without one. */
 export function editEventId(id: string, editedTimestamp: string): string {

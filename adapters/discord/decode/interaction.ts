@@ -1,10 +1,10 @@
 /** Slash commands, button presses and modals as events; typing into an option as a completion query. Pure. */
-import type { CommandSpec, CompletionQuery, OptionValue } from "../../../src/domain/command.js";
-import type { ActionEvent, CommandEvent, InteractionRef } from "../../../src/domain/event.js";
-import type { InboundMessage } from "../../../src/domain/message.js";
-import { DM_TYPES, type InteractionPayload, THREAD_TYPES, type UserPayload } from "../payloads.js";
+import type { CommandSpec, CompletionQuery, OptionValue } from "../../../src/domain/chat/command.js";
+import type { ActionEvent, CommandEvent, InteractionRef } from "../../../src/domain/chat/event.js";
+import type { InboundMessage } from "../../../src/domain/chat/message.js";
 import { snowflakeTime } from "../snowflake.js";
 import type { Self } from "./message.js";
+import { DM_TYPES, type InteractionPayload, THREAD_TYPES, type UserPayload } from "./payloads.js";
 
 /** https://discord.com/developers/docs/interactions/receiving-and-responding#interaction-object-interaction-type */
 export const InteractionType = { command: 2, component: 3, autocomplete: 4, modal: 5 } as const;

@@ -1,7 +1,7 @@
 /** A Discord message as an InboundMessage. Pure. */
-import type { Attachment, InboundMessage } from "../../../src/domain/message.js";
-import type { AttachmentPayload, MessagePayload, StickerPayload } from "../payloads.js";
+import type { Attachment, InboundMessage } from "../../../src/domain/chat/message.js";
 import { snowflakeTime } from "../snowflake.js";
+import type { AttachmentPayload, MessagePayload, StickerPayload } from "./payloads.js";
 
 /** Who we are, for telling our own words and mentions of us from others'. */
 export interface Self {

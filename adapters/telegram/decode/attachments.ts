@@ -1,5 +1,5 @@
 /** The files of a Telegram message. They have no address, only a `file_id`. Pure. */
-import type { Attachment } from "../../../src/domain/message.js";
+import type { Attachment } from "../../../src/domain/chat/message.js";
 import type { FilePayload, MessagePayload } from "../payloads.js";
 
 export function attachmentsOf(payload: MessagePayload): Attachment[] {

@@ -1,5 +1,5 @@
 /** A Telegram message as an `InboundMessage`. Pure. */
-import type { InboundMessage } from "../../../src/domain/message.js";
+import type { InboundMessage } from "../../../src/domain/chat/message.js";
 import type { MessagePayload, UserPayload } from "../payloads.js";
 import { readAddressing } from "./addressing.js";
 import { attachmentsOf } from "./attachments.js";

@@ -1,5 +1,5 @@
 /** A press on an inline button, as an action. Pure. */
-import type { ActionEvent } from "../../../src/domain/event.js";
+import type { ActionEvent } from "../../../src/domain/chat/event.js";
 import type { CallbackPayload } from "../payloads.js";
 import { personOf, threadOf } from "./message.js";
 import type { Around } from "./self.js";

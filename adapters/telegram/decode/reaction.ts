@@ -1,5 +1,5 @@
 /** Reactions that a person added: one event each. Those taken away are no event. Pure. */
-import type { ReactionEvent } from "../../../src/domain/event.js";
+import type { ReactionEvent } from "../../../src/domain/chat/event.js";
 import type { MessageReactionPayload, ReactionPayload } from "../payloads.js";
 import type { Around } from "./self.js";
 

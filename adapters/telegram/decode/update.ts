@@ -1,5 +1,5 @@
 /** An update as events. Trusts nothing: a malformed one is a finding, never an exception. Pure. */
-import type { InboundEvent } from "../../../src/domain/event.js";
+import type { InboundEvent } from "../../../src/domain/chat/event.js";
 import { type MessagePayload, update as updateSchema } from "../payloads.js";
 import { decodeMessage } from "./message.js";
 import { isPlain } from "./plain.js";

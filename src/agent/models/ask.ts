@@ -2,8 +2,8 @@
 import { APICallError, generateText, type StepResult, stepCountIs, type ToolSet, wrapLanguageModel } from "ai";
 import type { ModelUsage, ToolCallRecord } from "../../domain/automation.js";
 import type { ModelAnswer, ModelFacts, ModelRequest } from "../../domain/model.js";
-import type { Clock } from "../../lib/clock.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
+import type { Clock } from "../../lib/time/clock.js";
 import { BoundReached, type Budget, createBudget } from "./budget.js";
 import type { ModelConfig } from "./config.js";
 import { patientFetch, RequestTimedOut } from "./patient-fetch.js";

@@ -1,6 +1,6 @@
 /** Settings of language models: `models:` in hookgate.yaml. */
 import { z } from "zod";
-import { duration } from "../../lib/config-fields.js";
+import { duration } from "../../lib/validation/config-fields.js";
 
 const variableName = z
   .string()

@@ -1,7 +1,7 @@
 /** The models that are configured, each asked through its provider's API. The client library is loaded by the first question. */
 import type { ModelAnswer, ModelRequest, Models } from "../../domain/model.js";
-import type { Clock } from "../../lib/clock.js";
-import { nearest } from "../../lib/nearest.js";
+import type { Clock } from "../../lib/time/clock.js";
+import { nearest } from "../../lib/validation/nearest.js";
 import type { ModelConfig, ModelsConfig } from "./config.js";
 
 export interface ModelsDeps {

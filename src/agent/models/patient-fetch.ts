@@ -2,11 +2,12 @@
  * `fetch` for the model's server: each request has a time limit that includes its body, and one that met a passing trouble is
  * repeated after a pause. Below the client library, so that a repeated request never repeats a tool.
  */
-import { backoffMs } from "../../lib/backoff.js";
-import { type Clock, wait } from "../../lib/clock.js";
+
 import { HookgateError } from "../../lib/errors.js";
-import { jsonExcess } from "../../lib/json-depth.js";
 import { isTransientStatus, retryAfterMs } from "../../lib/retry-after.js";
+import { backoffMs } from "../../lib/time/backoff.js";
+import { type Clock, wait } from "../../lib/time/clock.js";
+import { jsonExcess } from "../../lib/validation/json-depth.js";
 
 export interface Patience {
   clock: Clock;

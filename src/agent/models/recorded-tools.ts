@@ -2,8 +2,8 @@
 import { type ToolSet, tool } from "ai";
 import type { ToolCallRecord } from "../../domain/automation.js";
 import type { ModelTool } from "../../domain/model.js";
-import type { Clock } from "../../lib/clock.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
+import type { Clock } from "../../lib/time/clock.js";
 
 export interface RecordedTools {
   tools: ToolSet;

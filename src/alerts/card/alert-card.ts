@@ -2,15 +2,15 @@
  * The card of one alert: the person, how long they wait and for what, their words, its state and what comes next. Details are one press
  * away.
  */
-import { type Alert, type AlertEvent, isOpen, isPostponed, STATE_WORDS, stateWord } from "../../domain/alert.js";
-import type { ClockStanding } from "../../domain/alert-signal.js";
-import type { Card, OutboundMessage } from "../../domain/message.js";
-import { formatDuration } from "../../lib/duration.js";
+import { type Alert, type AlertEvent, isOpen, isPostponed, STATE_WORDS, stateWord } from "../../domain/alerts/alert.js";
+import type { ClockStanding } from "../../domain/alerts/alert-signal.js";
+import type { Card, OutboundMessage } from "../../domain/chat/message.js";
+import { formatDuration } from "../../lib/time/duration.js";
 import type { Coming } from "../coming.js";
 import { isWorse } from "../own-alerts.js";
 import type { InForce } from "../silences.js";
 import { type Route, type Routing, routeAt } from "../steps/route.js";
-import type { QuietPage } from "../tell/waiting-pages.js";
+import type { QuietPage } from "../tell/pages/waiting-pages.js";
 import { stepTaken, urgingOf } from "../urging.js";
 import { cardButtons, urlOf } from "./buttons.js";
 import { inline, type MomentStyle, markOf, moment, withMoments, withoutPersonal } from "./words.js";

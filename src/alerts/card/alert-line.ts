@@ -2,7 +2,7 @@
  * One alert among several, as list cards, digests and `/alerts` show it: the person, how long they wait and for what, their last words, its
  * id.
  */
-import { type Alert, STATE_WORDS } from "../../domain/alert.js";
+import { type Alert, STATE_WORDS } from "../../domain/alerts/alert.js";
 import type { Telling } from "../tell/telling.js";
 import { headline, wordsOf } from "./alert-card.js";
 import { standingOf } from "./standing.js";

@@ -1,9 +1,9 @@
 /** The buttons of a card. Each is a command that runs as the person who presses it; the command checks the role. */
-import { type Alert, isOpen } from "../../domain/alert.js";
-import type { ClockStanding } from "../../domain/alert-signal.js";
-import type { Button, Form } from "../../domain/message.js";
+import { type Alert, isOpen } from "../../domain/alerts/alert.js";
+import type { ClockStanding } from "../../domain/alerts/alert-signal.js";
+import type { Button, Form } from "../../domain/chat/message.js";
 import type { RouteConfig } from "../config.js";
-import { testedBy } from "../tell/test-arrival.js";
+import { testedBy } from "../tell/pages/test-arrival.js";
 
 type Settings = Pick<RouteConfig, "buttons" | "snooze" | "extend" | "mute">;
 

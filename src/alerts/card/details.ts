@@ -1,13 +1,13 @@
 /** All there is to know of one alert, and all that can be done with it: the answer to "More…". */
 
-import type { Alert } from "../../domain/alert.js";
-import { type AlertEvent, isOpen } from "../../domain/alert.js";
-import type { Card, OutboundMessage } from "../../domain/message.js";
-import { formatDuration } from "../../lib/duration.js";
+import type { Alert } from "../../domain/alerts/alert.js";
+import { type AlertEvent, isOpen } from "../../domain/alerts/alert.js";
+import type { Card, OutboundMessage } from "../../domain/chat/message.js";
+import { formatDuration } from "../../lib/time/duration.js";
 import type { Alerting } from "../alerting.js";
 import { type Routing, routeAt, routesFor } from "../steps/route.js";
+import type { WaitingPage } from "../tell/pages/waiting-pages.js";
 import { shownAs } from "../tell/shown-as.js";
-import type { WaitingPage } from "../tell/waiting-pages.js";
 import { nextStepOf } from "../urging.js";
 import {
   type Around,

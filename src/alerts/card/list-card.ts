@@ -1,7 +1,7 @@
 /** The card of many alerts: the worst of them, how many in which state, and one press for all. */
-import { ALERT_STATES, type Alert, type AlertCard, isOpen } from "../../domain/alert.js";
-import { type AlertCounts, countTexts } from "../../domain/alert-counts.js";
-import type { Button, Card, OutboundMessage } from "../../domain/message.js";
+import { ALERT_STATES, type Alert, type AlertCard, isOpen } from "../../domain/alerts/alert.js";
+import { type AlertCounts, countTexts } from "../../domain/alerts/alert-counts.js";
+import type { Button, Card, OutboundMessage } from "../../domain/chat/message.js";
 import { type AlertsConfig, defaultRoute } from "../config.js";
 import type { Telling } from "../tell/telling.js";
 import { alertLine } from "./alert-line.js";

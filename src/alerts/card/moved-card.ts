@@ -1,6 +1,6 @@
 /** What is left of a card whose alert is told elsewhere now: where that is, and nothing to press. */
-import type { Alert } from "../../domain/alert.js";
-import type { OutboundMessage } from "../../domain/message.js";
+import type { Alert } from "../../domain/alerts/alert.js";
+import type { OutboundMessage } from "../../domain/chat/message.js";
 import type { Alerting } from "../alerting.js";
 import { shownAs } from "../tell/shown-as.js";
 import { inline, markOf } from "./words.js";

@@ -1,13 +1,13 @@
 /** What a card shows: one alert whole, or the worst of many and how many more. */
-import type { Alert, AlertCard } from "../../domain/alert.js";
-import type { OutboundMessage } from "../../domain/message.js";
+import type { Alert, AlertCard } from "../../domain/alerts/alert.js";
+import type { OutboundMessage } from "../../domain/chat/message.js";
 import { type Coming, comingOf } from "../coming.js";
 import { labelsOf } from "../matchers.js";
 import { Plan } from "../plan.js";
 import { isOfWoken } from "../steps/breach.js";
 import { routesFor } from "../steps/route.js";
+import { quietPages, waitingPages } from "../tell/pages/waiting-pages.js";
 import type { Telling } from "../tell/telling.js";
-import { quietPages, waitingPages } from "../tell/waiting-pages.js";
 import { leftFor } from "../urging.js";
 import { alertCard, type CardFacts } from "./alert-card.js";
 import { alertDetails } from "./details.js";

@@ -1,6 +1,6 @@
 /** Pieces of Markdown that cards and messages about alerts are made of. Words of unknown origin go in escaped. */
-import { type Alert, type AlertState, isPostponed, stateWord } from "../../domain/alert.js";
-import type { Severity } from "../../domain/alert-signal.js";
+import { type Alert, type AlertState, isPostponed, stateWord } from "../../domain/alerts/alert.js";
+import type { Severity } from "../../domain/alerts/alert-signal.js";
 import { isWorse } from "../own-alerts.js";
 
 const MARKS: Record<Severity, string> = { info: "ℹ️", warning: "⚠️", high: "🔶", critical: "🔴" };

@@ -2,17 +2,17 @@
  * Says what a clock announced: asks hooks, raises the alert, tells hooks. How far it got is on disk before the next step, dispatches
  * keep their ids and alerts are told apart by fingerprint and episode: a crash anywhere in between neither loses nor doubles it.
  */
-import type { RaiseAlert } from "../../domain/alert-signal.js";
-import type { SlaAnnouncement, SlaNews, SlaStore } from "../../domain/sla.js";
+import type { RaiseAlert } from "../../domain/alerts/alert-signal.js";
+import type { SlaAnnouncement, SlaNews, SlaStore } from "../../domain/alerts/sla.js";
 import type { Attempts } from "../../hooks/attempts.js";
 import { HookFailedError } from "../../hooks/errors.js";
 import type { DispatchOptions } from "../../hooks/options.js";
 import type { LifecyclePhase } from "../../hooks/point.js";
 import type { HookRegistry } from "../../hooks/registry.js";
-import { backoffMs } from "../../lib/backoff.js";
-import type { Clock } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
+import { backoffMs } from "../../lib/time/backoff.js";
+import type { Clock } from "../../lib/time/clock.js";
 import { OWN_KIND } from "../own-alerts.js";
 
 export interface AnnounceDeps {

@@ -2,11 +2,11 @@
  * The clocks of watched entities. Every change of one goes through `see`: the stored state of the entity, its state now, and one
  * transaction that moves its clocks and what they announce. It is called by the owner of an entity, and when a clock's time comes.
  */
-import type { SlaCase, SlaClock, SlaStore } from "../../domain/sla.js";
-import type { WatchedEntity, WatchedType } from "../../domain/watched.js";
-import type { Clock } from "../../lib/clock.js";
+import type { SlaCase, SlaClock, SlaStore } from "../../domain/alerts/sla.js";
+import type { WatchedEntity, WatchedType } from "../../domain/alerts/watched.js";
 import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
+import type { Clock } from "../../lib/time/clock.js";
 import { follow, type Step, withdraw } from "./clock/follow.js";
 import { type Span, spanOfWork } from "./clock/span.js";
 import { type Policy, policiesFor } from "./policies/policies.js";

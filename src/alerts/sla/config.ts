@@ -1,8 +1,8 @@
 /** `sla:` in hookgate.yaml: business calendars, policies, and what a conversation is. */
 import { z } from "zod";
-import { ROLES } from "../../domain/identity.js";
-import { WATCHED, WATCHED_TYPES, type WatchedType } from "../../domain/watched.js";
-import { duration, someDuration } from "../../lib/config-fields.js";
+import { WATCHED, WATCHED_TYPES, type WatchedType } from "../../domain/alerts/watched.js";
+import { ROLES } from "../../domain/chat/identity.js";
+import { duration, someDuration } from "../../lib/validation/config-fields.js";
 import { BUTTONS } from "../config.js";
 import { calendarConfig } from "./calendars/config.js";
 import { matchProblems } from "./policies/match.js";

@@ -1,5 +1,5 @@
 /** Clocks and policies as people see them: with what has been used and what is left at this moment. */
-import type { SlaClock, SlaMeasure } from "../../domain/sla.js";
+import type { SlaClock, SlaMeasure } from "../../domain/alerts/sla.js";
 import { leftOf, usedOf } from "./clock/frame.js";
 import type { Policy } from "./policies/policies.js";
 

@@ -1,6 +1,6 @@
 /** What commands, the console and reports ask of SLA clocks. */
-import type { SlaAnnouncement, SlaClock, SlaFilter, SlaStore } from "../../domain/sla.js";
-import type { Clock } from "../../lib/clock.js";
+import type { SlaAnnouncement, SlaClock, SlaFilter, SlaStore } from "../../domain/alerts/sla.js";
+import type { Clock } from "../../lib/time/clock.js";
 import { type ClockView, describe, type PolicyView, viewOf } from "./desk-views.js";
 import { type Extension, standOf } from "./extend.js";
 import type { Policy } from "./policies/policies.js";

@@ -2,11 +2,11 @@
  * More time for what a clock watches. A task's or a mission's own deadline is moved by its owner, and the clock is computed from it; an
  * entity without a date of its own (a conversation, a target) gets more working time.
  */
-import type { Actor } from "../../domain/alert.js";
-import type { SlaClock } from "../../domain/sla.js";
-import { formatDuration } from "../../lib/duration.js";
+import type { Actor } from "../../domain/alerts/alert.js";
+import type { SlaClock } from "../../domain/alerts/sla.js";
 import { HookgateError } from "../../lib/errors.js";
 import { writeMoment } from "../../lib/markdown/tokens.js";
+import { formatDuration } from "../../lib/time/duration.js";
 import { ALWAYS } from "./calendars/calendar.js";
 import { fingerprintOf } from "./clock/say.js";
 import type { Policy } from "./policies/policies.js";

@@ -1,5 +1,5 @@
 /** How well targets were met: numbers by policy and day, for `/sla report` and the charts. */
-import type { SlaClock, SlaMeasure, SlaStore } from "../../domain/sla.js";
+import type { SlaClock, SlaMeasure, SlaStore } from "../../domain/alerts/sla.js";
 import type { Policy } from "./policies/policies.js";
 
 export interface Attainment {

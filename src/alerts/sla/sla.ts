@@ -3,16 +3,16 @@
  * announce. Each key of `Work` reads rows: what is due next, what is to be announced, what is to be computed again, and all
  * after the clock of the system was set.
  */
-import type { Actor } from "../../domain/alert.js";
-import type { RaiseAlert } from "../../domain/alert-signal.js";
-import type { ConversationWatch, SlaClock, SlaNews } from "../../domain/sla.js";
+import type { Actor } from "../../domain/alerts/alert.js";
+import type { RaiseAlert } from "../../domain/alerts/alert-signal.js";
+import type { ConversationWatch, SlaClock, SlaNews } from "../../domain/alerts/sla.js";
+import type { EntityChanged, WatchedEntity, WatchedType } from "../../domain/alerts/watched.js";
 import type { Store } from "../../domain/store.js";
-import type { EntityChanged, WatchedEntity, WatchedType } from "../../domain/watched.js";
 import type { Work } from "../../domain/work.js";
-import type { FormerChats } from "../../hooks/matcher.js";
-import type { Clock } from "../../lib/clock.js";
+import type { FormerChats } from "../../hooks/registration/matcher.js";
+import { createWork } from "../../lib/concurrency/work.js";
 import type { Logger } from "../../lib/logger.js";
-import { createWork } from "../../lib/work.js";
+import type { Clock } from "../../lib/time/clock.js";
 import { type AnnounceDeps, announceWaiting } from "./announce.js";
 import { loadCalendars } from "./calendars/load.js";
 import { Clocks } from "./clocks.js";

@@ -1,7 +1,7 @@
 /** Alerts about the gateway itself: a platform that stays away, a damaged database, messages that could not be delivered and wait for an operator, new messages that are held back. */
-import type { AlertSignal } from "../../domain/alert-signal.js";
-import type { Clock } from "../../lib/clock.js";
-import { formatDuration } from "../../lib/duration.js";
+import type { AlertSignal } from "../../domain/alerts/alert-signal.js";
+import type { Clock } from "../../lib/time/clock.js";
+import { formatDuration } from "../../lib/time/duration.js";
 import type { AlertsConfig } from "../config.js";
 
 export interface GatewayFacts {

@@ -1,5 +1,5 @@
 /** What the time does to an alert: snoozes end, acknowledgements lapse, what its source forgot expires. */
-import { type Alert, isOpen } from "../../domain/alert.js";
+import { type Alert, isOpen } from "../../domain/alerts/alert.js";
 import type { Alerting } from "../alerting.js";
 import { CLOCK, type Plan } from "../plan.js";
 import { remindAnew, restart, resumeAfterSnooze } from "../urging.js";

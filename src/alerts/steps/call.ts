@@ -1,7 +1,7 @@
 /** The mentions in the messages of an escalation step, and the text about people who are not notified there. */
 import type { Alerting } from "../alerting.js";
-import { accountsOf, type Mentioned, named, onCall, rotaOf } from "../people.js";
-import { type Around, calls, isReached, isReachedNow, placesFor, type Reach, type Step } from "../reach.js";
+import { accountsOf, type Mentioned, named, onCall, rotaOf } from "../rota/people.js";
+import { type Around, calls, isReached, isReachedNow, placesFor, type Reach, type Step } from "../rota/reach.js";
 import { isWebhook, shownAs } from "../tell/shown-as.js";
 
 type Calling = Around & Pick<Alerting, "nameOf" | "placeName">;

@@ -1,5 +1,5 @@
 /** What could not be told at one place is told at another; whom an escalation called is called there. */
-import { formatAddress } from "../../domain/address.js";
+
 import {
   type Actor,
   type AlertEvent,
@@ -11,12 +11,13 @@ import {
   type NoticeWords,
   STATE_WORDS,
   type Urging,
-} from "../../domain/alert.js";
+} from "../../domain/alerts/alert.js";
+import { formatAddress } from "../../domain/chat/address.js";
 import type { Alerting } from "../alerting.js";
 import { isAboutPlace } from "../own-alerts.js";
-import { accountsOf, type Mentioned, readMention } from "../people.js";
 import { LOSSES, type Loss, type Plan } from "../plan.js";
-import { calls, isReachedNow } from "../reach.js";
+import { accountsOf, type Mentioned, readMention } from "../rota/people.js";
+import { calls, isReachedNow } from "../rota/reach.js";
 import { groupBy } from "../tell/group-by.js";
 import { isWebhook, shownAs } from "../tell/shown-as.js";
 import { namesOf, uncalledText } from "./call.js";

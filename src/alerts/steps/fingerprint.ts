@@ -1,7 +1,7 @@
 /** Which alert a signal is about: the same fingerprint is the same alert, and a higher episode starts it again. */
-import type { Actor, Alert } from "../../domain/alert.js";
-import { isOpen } from "../../domain/alert.js";
-import type { AlertSignal } from "../../domain/alert-signal.js";
+import type { Actor, Alert } from "../../domain/alerts/alert.js";
+import { isOpen } from "../../domain/alerts/alert.js";
+import type { AlertSignal } from "../../domain/alerts/alert-signal.js";
 import { newId } from "../../lib/id.js";
 import type { Alerting } from "../alerting.js";
 import { Plan } from "../plan.js";

@@ -1,5 +1,5 @@
 /** Where an alert is to be told, and with which others: a place for each destination of its routes, once it is to be told at all. */
-import type { Place } from "../../domain/alert.js";
+import type { Place } from "../../domain/alerts/alert.js";
 import { labelsOf } from "../matchers.js";
 import type { Plan } from "../plan.js";
 import type { Route } from "./route.js";

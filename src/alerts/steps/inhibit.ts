@@ -1,5 +1,5 @@
 /** Another alert that explains this one keeps it quiet, as long as that is open. */
-import { isOpen } from "../../domain/alert.js";
+import { isOpen } from "../../domain/alerts/alert.js";
 import type { Alerting } from "../alerting.js";
 import { labelsOf } from "../matchers.js";
 import { type Plan, RULE } from "../plan.js";

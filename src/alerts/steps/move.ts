@@ -3,7 +3,7 @@
  * get theirs, and what stands in the old ones says where it is now. What an alert itself changes (it became severe) adds chats, and
  * takes none away.
  */
-import { isOpen } from "../../domain/alert.js";
+import { isOpen } from "../../domain/alerts/alert.js";
 import type { Alerting } from "../alerting.js";
 import { type Plan, RULE } from "../plan.js";
 import { shownAs } from "../tell/shown-as.js";

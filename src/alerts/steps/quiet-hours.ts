@@ -1,5 +1,5 @@
 /** In the quiet hours of a destination only what is severe is told there; the rest waits for the catch-up when they end. */
-import type { Place } from "../../domain/alert.js";
+import type { Place } from "../../domain/alerts/alert.js";
 import type { Alerting } from "../alerting.js";
 import type { Plan } from "../plan.js";
 import { quietUntil } from "../quiet-hours.js";

@@ -1,6 +1,6 @@
 /** A page waits for a webhook that the settings have no longer. */
-import type { Notice } from "../../domain/alert.js";
-import { noticeWords } from "../../domain/notice-words.js";
+import type { Notice } from "../../domain/alerts/alert.js";
+import { noticeWords } from "../../domain/alerts/notice-words.js";
 import type { Alerting } from "../alerting.js";
 import { type Plan, RULE } from "../plan.js";
 import { shownAs } from "../tell/shown-as.js";

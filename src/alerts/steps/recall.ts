@@ -1,9 +1,9 @@
 /** A page that waited is about to be posted, and other people are on call now: its step notifies these, and its page is written anew. */
-import type { Notice } from "../../domain/alert.js";
-import { noticeWords } from "../../domain/notice-words.js";
+import type { Notice } from "../../domain/alerts/alert.js";
+import { noticeWords } from "../../domain/alerts/notice-words.js";
 import type { Alerting } from "../alerting.js";
 import { CLOCK, type Plan, RULE } from "../plan.js";
-import { askReaders, isReachedNow, reachOf } from "../reach.js";
+import { askReaders, isReachedNow, reachOf } from "../rota/reach.js";
 import { groupBy } from "../tell/group-by.js";
 import { shownAs } from "../tell/shown-as.js";
 import { leftFor, placesOf, stepTaken, urgingOf } from "../urging.js";

@@ -1,6 +1,7 @@
 /** Which ways an alert takes: those that its source named, else those whose matchers fit, else the default. */
-import { formatAddress } from "../../domain/address.js";
-import type { Alert } from "../../domain/alert.js";
+
+import type { Alert } from "../../domain/alerts/alert.js";
+import { formatAddress } from "../../domain/chat/address.js";
 import type { Alerting, AlertPolicy } from "../alerting.js";
 import { type AlertsConfig, defaultRoute, type RouteConfig } from "../config.js";
 import { type Labels, labelsOf, parseMatchers } from "../matchers.js";

@@ -1,5 +1,5 @@
 /** An open alert has the severity that its policy has now: it may have changed since the policy announced the alert. */
-import { isOpen } from "../../domain/alert.js";
+import { isOpen } from "../../domain/alerts/alert.js";
 import type { Alerting } from "../alerting.js";
 import { type Plan, RULE } from "../plan.js";
 

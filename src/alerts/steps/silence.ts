@@ -1,5 +1,5 @@
 /** A silence or a maintenance window keeps it quiet. What is resolved in one is told all the same, where the alert stands. */
-import { isOpen } from "../../domain/alert.js";
+import { isOpen } from "../../domain/alerts/alert.js";
 import type { Alerting } from "../alerting.js";
 import { labelsOf } from "../matchers.js";
 import { type Plan, RULE } from "../plan.js";

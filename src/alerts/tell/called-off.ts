@@ -3,7 +3,7 @@
  * ends. They are taken back from the outbox; escalations wait until the alert needs an operator again, because their step is not
  * taken twice.
  */
-import { isOpen, type Notice } from "../../domain/alert.js";
+import { isOpen, type Notice } from "../../domain/alerts/alert.js";
 import type { Delivery } from "../../domain/store.js";
 import { isOfWoken, wasOfWoken } from "../steps/breach.js";
 import { isCalledOff } from "../urging.js";

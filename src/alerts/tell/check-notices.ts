@@ -1,21 +1,21 @@
 /** Looks after reminders and escalations on their way. What does not arrive is told elsewhere, whom it calls called there, and is an alert itself. */
-import type { Notice } from "../../domain/alert.js";
-import { hasExpired } from "../../domain/given-up.js";
-import { noticeWords } from "../../domain/notice-words.js";
+import type { Notice } from "../../domain/alerts/alert.js";
+import { noticeWords } from "../../domain/alerts/notice-words.js";
+import { hasExpired } from "../../domain/deliveries/given-up.js";
 import { isUnderWay } from "../../domain/store.js";
 import { isAboutPlace } from "../own-alerts.js";
-import { readMention } from "../people.js";
 import type { Loss } from "../plan.js";
+import { readMention } from "../rota/people.js";
 import { newestReminders } from "../steps/remind.js";
-import { callsFormer } from "./call-present.js";
 import { BEHIND, isTakenBack, PAGED, PAUSED } from "./called-off.js";
 import { groupBy } from "./group-by.js";
 import { recordPosted } from "./held-back.js";
 import { isElsewhere } from "./is-elsewhere.js";
 import { isPausedTooLong, waitsUntil } from "./late.js";
-import { mentionsOthers, withoutPaged } from "./paged-elsewhere.js";
+import { callsFormer } from "./pages/call-present.js";
+import { mentionsOthers, withoutPaged } from "./pages/paged-elsewhere.js";
+import { isLost, lossOf, noteArrival, noteRefusal, raiseUnsaid } from "./pages/undelivered.js";
 import type { Telling } from "./telling.js";
-import { isLost, lossOf, noteArrival, noteRefusal, raiseUnsaid } from "./undelivered.js";
 
 const ASK_AGAIN_MS = 15_000;
 /** A page that is refused with a short pause has to be enqueued anew before that ends. */

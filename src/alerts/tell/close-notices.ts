@@ -4,10 +4,10 @@
  * too.
  */
 import { createHash } from "node:crypto";
-import { type Alert, type AlertCard, isOpen, isPostponed, type Notice } from "../../domain/alert.js";
-import { type AlertCounts, countTexts } from "../../domain/alert-counts.js";
-import type { Button } from "../../domain/message.js";
-import { noticeText } from "../../domain/notice-words.js";
+import { type Alert, type AlertCard, isOpen, isPostponed, type Notice } from "../../domain/alerts/alert.js";
+import { type AlertCounts, countTexts } from "../../domain/alerts/alert-counts.js";
+import { noticeText } from "../../domain/alerts/notice-words.js";
+import type { Button } from "../../domain/chat/message.js";
 import { isUnderWay } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
 import { type At, lateOf, stateLine } from "../card/alert-card.js";
@@ -18,7 +18,7 @@ import { inline, markOf, moment, NAMED } from "../card/words.js";
 import { isOfWoken } from "../steps/breach.js";
 import { routeAt } from "../steps/route.js";
 import { groupBy } from "./group-by.js";
-import { pageButtons } from "./page-buttons.js";
+import { pageButtons } from "./pages/page-buttons.js";
 import type { Telling } from "./telling.js";
 
 const MAX_ALERTS = 200;

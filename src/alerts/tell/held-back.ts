@@ -1,8 +1,8 @@
 /** Pages that an acknowledgement, a snooze or a rule held back, and that are posted because their alert needs an operator again. */
-import { type Alert, type Hold, isOpen, type Notice } from "../../domain/alert.js";
-import type { OutboundMessage } from "../../domain/message.js";
+import { type Alert, type Hold, isOpen, type Notice } from "../../domain/alerts/alert.js";
+import type { OutboundMessage } from "../../domain/chat/message.js";
 import type { Delivery } from "../../domain/store.js";
-import { readMention } from "../people.js";
+import { readMention } from "../rota/people.js";
 import { isLossOf, isPostedOf } from "../steps/fallback.js";
 import { isCalledOff } from "../urging.js";
 import { LATE_PAGE_MS } from "./late.js";

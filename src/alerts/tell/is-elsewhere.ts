@@ -1,5 +1,5 @@
 /** Whether the fallback has a message already. */
-import type { Notice } from "../../domain/alert.js";
+import type { Notice } from "../../domain/alerts/alert.js";
 import { isAboutPlace } from "../own-alerts.js";
 import { isLossOf } from "../steps/fallback.js";
 import type { Telling } from "./telling.js";

@@ -1,8 +1,8 @@
 /** Reminders and escalations that are sent late show that: a person who is paged at night has to know that the page is old. */
-import { type Hold, STATE_WORDS } from "../../domain/alert.js";
+import { type Hold, STATE_WORDS } from "../../domain/alerts/alert.js";
 import type { Delivery, Pause } from "../../domain/store.js";
-import { formatDuration } from "../../lib/duration.js";
-import { timeIn } from "../../lib/timezone.js";
+import { formatDuration } from "../../lib/time/duration.js";
+import { timeIn } from "../../lib/time/timezone.js";
 import { zoneOf } from "../business-hours.js";
 import { moment } from "../card/words.js";
 import type { AlertsConfig } from "../config.js";

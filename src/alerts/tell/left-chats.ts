@@ -1,7 +1,7 @@
 /** Notices that wait for a chat that has left the route of their alert: the card is elsewhere, and nothing more is posted there. */
-import { type Alert, isOpen, type KnownPlace, type Notice } from "../../domain/alert.js";
-import { readMention } from "../people.js";
-import { isReachedNow } from "../reach.js";
+import { type Alert, isOpen, type KnownPlace, type Notice } from "../../domain/alerts/alert.js";
+import { readMention } from "../rota/people.js";
+import { isReachedNow } from "../rota/reach.js";
 import { isPageKey, stepIn, stepOf } from "../steps/escalate.js";
 import { leftFor, stepTaken, urgingOf } from "../urging.js";
 import { groupBy } from "./group-by.js";

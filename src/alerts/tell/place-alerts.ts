@@ -2,7 +2,7 @@
  * Gives alerts their card at a destination: one of its own for the first of a group, a common one for the others, the card of all the
  * rest when too much would be said at once, and the catch-up for what waited for the end of quiet hours.
  */
-import { type Alert, type AlertCard, isOpen, type Place } from "../../domain/alert.js";
+import { type Alert, type AlertCard, isOpen, type Place } from "../../domain/alerts/alert.js";
 import { newId } from "../../lib/id.js";
 import { defaultDestination } from "../config.js";
 import { routeAt } from "../steps/route.js";

@@ -1,5 +1,5 @@
 /** Quiet hours that were changed while something waited for their end: it waits for the end that they have now. */
-import type { Notice } from "../../domain/alert.js";
+import type { Notice } from "../../domain/alerts/alert.js";
 import { quietUntil } from "../quiet-hours.js";
 import { isRepeated, SHARED_EVERY_MS } from "../steps/remind.js";
 import type { Telling } from "./telling.js";

@@ -2,7 +2,7 @@
  * Open cards are drawn again as time passes: those that say how late something is as that changes, and every one now and then, which
  * restores deleted messages on platforms that do not report deletions. The time is on disk with the card.
  */
-import { type AlertCard, isOpen } from "../../domain/alert.js";
+import { type AlertCard, isOpen } from "../../domain/alerts/alert.js";
 import type { Delivery } from "../../domain/store.js";
 import { isCalledOff } from "../urging.js";
 import type { Telling } from "./telling.js";

@@ -1,7 +1,8 @@
 /** Sends reminders and escalations: new messages, because edits ping no one. Those of one card are one message. */
-import { parseAddress } from "../../domain/address.js";
-import { type Alert, type AlertCard, type Hold, isOpen, type Notice } from "../../domain/alert.js";
-import type { OutboundMessage } from "../../domain/message.js";
+
+import { type Alert, type AlertCard, type Hold, isOpen, type Notice } from "../../domain/alerts/alert.js";
+import { parseAddress } from "../../domain/chat/address.js";
+import type { OutboundMessage } from "../../domain/chat/message.js";
 import { isUnderWay, type Pause } from "../../domain/store.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
@@ -19,7 +20,6 @@ import { lostPrivately } from "../steps/fallback.js";
 import { asOneReminder, newestReminders, remindedAt } from "../steps/remind.js";
 import { routeAt } from "../steps/route.js";
 import { isCalledOff } from "../urging.js";
-import { callPresent } from "./call-present.js";
 import { lose } from "./check-notices.js";
 import { groupBy } from "./group-by.js";
 import { holdOf, recordPosted } from "./held-back.js";
@@ -35,16 +35,17 @@ import {
   pausedUntilText,
   waitMs,
 } from "./late.js";
-import { mentionsFor } from "./mentions.js";
-import { isPage, mostUrgentFirst } from "./most-urgent-first.js";
-import { noteUnreached } from "./note-unreached.js";
-import { pageButtons } from "./page-buttons.js";
-import { withoutPaged } from "./paged-elsewhere.js";
-import { isStepOf, noticesFor } from "./removed-webhooks.js";
+import { callPresent } from "./pages/call-present.js";
+import { mentionsFor } from "./pages/mentions.js";
+import { isPage, mostUrgentFirst } from "./pages/most-urgent-first.js";
+import { noteUnreached } from "./pages/note-unreached.js";
+import { pageButtons } from "./pages/page-buttons.js";
+import { withoutPaged } from "./pages/paged-elsewhere.js";
+import { isStepOf, noticesFor } from "./pages/removed-webhooks.js";
+import { isAboutDelivery, nowhere, saidAgain } from "./pages/undelivered.js";
+import { waitsBeside } from "./pages/waiting-pages.js";
 import { isWebhook, shownAs } from "./shown-as.js";
 import type { Telling } from "./telling.js";
-import { isAboutDelivery, nowhere, saidAgain } from "./undelivered.js";
-import { waitsBeside } from "./waiting-pages.js";
 
 const PAGE = 500;
 /** More messages than these at once are one. */

@@ -1,18 +1,18 @@
 /** Posts cards and edits them in place. A card whose last change is still on its way waits for it: a storm is a few edits. */
 import { createHash } from "node:crypto";
-import { parseAddress } from "../../domain/address.js";
-import type { AlertCard } from "../../domain/alert.js";
-import { isInDoubt } from "../../domain/given-up.js";
+import type { AlertCard } from "../../domain/alerts/alert.js";
+import { parseAddress } from "../../domain/chat/address.js";
+import { isInDoubt } from "../../domain/deliveries/given-up.js";
 import { type Delivery, isUnderWay } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import { isPerson } from "../card/alert-card.js";
 import { renderCard } from "../card/render.js";
-import { tellElsewhere } from "./check-arrivals.js";
 import { closeNotices } from "./close-notices.js";
+import { tellElsewhere } from "./pages/check-arrivals.js";
+import { isAboutDelivery, nowhere } from "./pages/undelivered.js";
 import { nextRedraw, repostAt } from "./redraw-cards.js";
 import type { Telling } from "./telling.js";
-import { isAboutDelivery, nowhere } from "./undelivered.js";
 
 /** Between two edits of one card. */
 const EDIT_EVERY_MS = 1_000;

@@ -1,5 +1,5 @@
 /** How people call a place where alerts are posted: `General (web)`, or the host of a webhook. */
-import { type Address, parseAddress } from "../../domain/address.js";
+import { type Address, parseAddress } from "../../domain/chat/address.js";
 
 /** `a Telegram group (-100…)` or the address itself where its platform knows no name. A webhook's may hold a secret in its path. */
 export function shownAs(destination: string, placeName?: (at: Address) => string | undefined): string {

@@ -1,6 +1,6 @@
 /** The clock was ahead and is right again, in this run or since the last: stored times of a chat that are still to come are of now. */
-import type { AlertStore } from "../../domain/alert.js";
-import type { Clock } from "../../lib/clock.js";
+import type { AlertStore } from "../../domain/alerts/alert.js";
+import type { Clock } from "../../lib/time/clock.js";
 
 /** Called at the start of each pass of a chat, which no other pass of it overlaps; does something in the first after a start or a step. */
 export function createTakeBack(store: Pick<AlertStore, "takeBack">, clock: Clock) {

@@ -1,5 +1,5 @@
 /** Composes what `telling.ts` describes from what alerts were given. */
-import { type Address, formatAddress, parseAddress } from "../../domain/address.js";
+import { type Address, formatAddress, parseAddress } from "../../domain/chat/address.js";
 import { HookgateError } from "../../lib/errors.js";
 import type { Destinations } from "../../lib/outgoing/destinations.js";
 import { guardedRequest } from "../../lib/outgoing/request.js";
@@ -7,8 +7,8 @@ import { isTransientStatus } from "../../lib/retry-after.js";
 import type { AlertsConfig } from "../config.js";
 import type { AlertsDeps } from "../contract.js";
 import type { Inhibitors } from "../inhibitors.js";
-import { knownAs } from "../people.js";
 import { createReaders } from "../readers.js";
+import { knownAs } from "../rota/people.js";
 import { createBudget } from "./budget.js";
 import type { Telling } from "./telling.js";
 

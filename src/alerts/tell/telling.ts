@@ -1,8 +1,9 @@
 /** What telling needs besides what the pipeline knows: the gateway's two verbs, what became of a delivery, and how much may be said. */
-import type { Address } from "../../domain/address.js";
-import type { AlertSignal, ClockStanding } from "../../domain/alert-signal.js";
+
+import type { AlertSignal, ClockStanding } from "../../domain/alerts/alert-signal.js";
+import type { Address } from "../../domain/chat/address.js";
+import type { OutboundMessage } from "../../domain/chat/message.js";
 import type { Cause } from "../../domain/journal.js";
-import type { OutboundMessage } from "../../domain/message.js";
 import type { Delivery, DeliveryUrgency, Pause } from "../../domain/store.js";
 import type { Alerting } from "../alerting.js";
 import type { Occasion } from "../pipeline.js";

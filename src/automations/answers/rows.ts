@@ -1,12 +1,12 @@
 /** What the rows of each query are. `hookgate check` compares templates and conditions with the fields; the answers are made as these types. */
 import { z } from "zod";
-import { ALERT_STATES, SEVERITIES } from "../../domain/alert.js";
+import { ALERT_STATES, SEVERITIES } from "../../domain/alerts/alert.js";
 import { AUTOMATION_RUN_STATUSES } from "../../domain/automation.js";
-import { FATES } from "../../domain/fates.js";
+import { FATES } from "../../domain/deliveries/fates.js";
 import { OUTCOMES } from "../../domain/journal.js";
-import { MISSION_STATUSES } from "../../domain/mission.js";
+import { MISSION_STATUSES } from "../../domain/orchestrator/mission.js";
+import { TASK_STATUSES } from "../../domain/orchestrator/task.js";
 import { DELIVERY_STATUSES } from "../../domain/store.js";
-import { TASK_STATUSES } from "../../domain/task.js";
 import { INBOX_STATUSES, type QueryName } from "../queries.js";
 
 const text = z.string();

@@ -1,9 +1,9 @@
 /** Tasks, missions and alerts as rows: what a hook may want to know of them. */
-import { ALERT_STATES } from "../../domain/alert.js";
-import type { About } from "../../domain/hearing.js";
-import { MISSION_STATUSES } from "../../domain/mission.js";
+import { ALERT_STATES } from "../../domain/alerts/alert.js";
+import type { About } from "../../domain/chat/hearing.js";
+import { MISSION_STATUSES } from "../../domain/orchestrator/mission.js";
+import { TASK_STATUSES, type Task } from "../../domain/orchestrator/task.js";
 import type { Store } from "../../domain/store.js";
-import { TASK_STATUSES, type Task } from "../../domain/task.js";
 import { MASKED, oneOf, type Query, timeOf } from "./query.js";
 import type { RowOf } from "./rows.js";
 

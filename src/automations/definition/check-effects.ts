@@ -1,12 +1,12 @@
 /** Settings that are right by themselves and change nothing in their hook: the hook would do less than was written, and not report it. */
 
 import { DUE_POINT } from "../../domain/automation.js";
-import { defaultTimeoutMs } from "../../hooks/entry.js";
 import { failureStopsNothing, type LifecyclePhase } from "../../hooks/point.js";
-import type { Execution } from "../../hooks/registration.js";
+import { defaultTimeoutMs } from "../../hooks/registration/entry.js";
+import type { Execution } from "../../hooks/registration/registration.js";
 import type { AnyPoint } from "../../hooks/signatures.js";
-import { formatDuration, writeDuration } from "../../lib/duration.js";
-import type { Issue } from "../../lib/schema-issues.js";
+import { formatDuration, writeDuration } from "../../lib/time/duration.js";
+import type { Issue } from "../../lib/validation/schema-issues.js";
 import { HERE } from "../outgoing/chat-address.js";
 import { pointResult } from "../run/decide.js";
 import { isTemplate } from "../template/is-template.js";

@@ -4,11 +4,11 @@ import { z } from "zod";
 import { DUE_POINT } from "../../domain/automation.js";
 import { impossibleMatches } from "../../hooks/conditions/impossible-match.js";
 import { unguardedFields } from "../../hooks/conditions/optional-field.js";
-import { compileMatcher, type Matcher, platformProblems } from "../../hooks/matcher.js";
-import { payloadSchema } from "../../hooks/payload-schema.js";
+import { compileMatcher, type Matcher, platformProblems } from "../../hooks/registration/matcher.js";
+import { payloadSchema } from "../../hooks/registration/payload-schema.js";
 import type { AnyPoint } from "../../hooks/signatures.js";
 import { errorMessage } from "../../lib/errors.js";
-import type { Issue } from "../../lib/schema-issues.js";
+import type { Issue } from "../../lib/validation/schema-issues.js";
 import { type Definition, FILE_OPERATIONS, type Trigger } from "./definition.js";
 import type { DefinitionForm } from "./schema.js";
 

@@ -1,8 +1,8 @@
 /** The templates of a definition: compiled once, every name in them held against the payload and the steps before. */
-import { payloadSchema } from "../../hooks/payload-schema.js";
+import { payloadSchema } from "../../hooks/registration/payload-schema.js";
 import type { AnyPoint } from "../../hooks/signatures.js";
 import { errorMessage } from "../../lib/errors.js";
-import type { Issue } from "../../lib/schema-issues.js";
+import type { Issue } from "../../lib/validation/schema-issues.js";
 import { compileSkipIf, type SkipCondition } from "../short-circuit.js";
 import type { Step } from "../step.js";
 import type { StepNames } from "../template/names.js";

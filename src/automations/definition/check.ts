@@ -1,19 +1,19 @@
 /** A definition whose form is right is held against what there is: hook points, events, payload fields, secrets, models. */
 import { createHash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
-import { formatAddress, parseAddress } from "../../domain/address.js";
 import { DUE_POINT } from "../../domain/automation.js";
-import { ALIASES, resolveAlias } from "../../hooks/aliases.js";
+import { formatAddress, parseAddress } from "../../domain/chat/address.js";
 import { orchestratorShutdown } from "../../hooks/catalogue/orchestration.js";
-import { payloadSchema } from "../../hooks/payload-schema.js";
 import type { LifecyclePhase } from "../../hooks/point.js";
-import type { Execution } from "../../hooks/registration.js";
+import { ALIASES, resolveAlias } from "../../hooks/registration/aliases.js";
+import { payloadSchema } from "../../hooks/registration/payload-schema.js";
+import type { Execution } from "../../hooks/registration/registration.js";
 import type { AnyPoint } from "../../hooks/signatures.js";
-import type { JsonSchema } from "../../lib/json-schema.js";
-import { valueAt } from "../../lib/parse-all.js";
-import { type Issue, suggestion } from "../../lib/schema-issues.js";
+import { whyNoKey } from "../../lib/signing/webhook-signature.js";
+import type { JsonSchema } from "../../lib/validation/json-schema.js";
+import { valueAt } from "../../lib/validation/parse-all.js";
+import { type Issue, suggestion } from "../../lib/validation/schema-issues.js";
 import { isWebAddress } from "../../lib/web-address.js";
-import { whyNoKey } from "../../lib/webhook-signature.js";
 import type { ChatRef } from "../handler.js";
 import { HERE } from "../outgoing/chat-address.js";
 import { hasLogin, LOGIN_IN_URL } from "../outgoing/fields.js";

@@ -1,10 +1,11 @@
 /** One operator-defined hook, as the loader hands it over: checked, its names resolved, its durations in milliseconds. */
-import type { Address } from "../../domain/address.js";
+
 import type { TriggerKind } from "../../domain/automation.js";
+import type { Address } from "../../domain/chat/address.js";
 import type { ContributionKind } from "../../hooks/contribution.js";
-import type { Matcher } from "../../hooks/matcher.js";
 import type { LifecyclePhase } from "../../hooks/point.js";
-import type { Execution } from "../../hooks/registration.js";
+import type { Matcher } from "../../hooks/registration/matcher.js";
+import type { Execution } from "../../hooks/registration/registration.js";
 import type { ChatRef, Handler, Machine } from "../handler.js";
 import type { SkipCondition } from "../short-circuit.js";
 import type { Step } from "../step.js";

@@ -1,4 +1,4 @@
-import { type JsonSchema, mayHave, schemaAt } from "../../lib/json-schema.js";
+import { type JsonSchema, mayHave, schemaAt } from "../../lib/validation/json-schema.js";
 
 const PLACES = [["message", "chatId"], ["address", "chatId"], ["chatId"]];
 

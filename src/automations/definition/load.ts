@@ -1,7 +1,7 @@
 /** All definitions of a configuration. A broken one is told with its reasons and its place, and never stops the others. */
 import { basename, dirname } from "node:path";
-import { type Issue, pathText } from "../../lib/schema-issues.js";
-import type { Position } from "../../lib/yaml-source.js";
+import { type Issue, pathText } from "../../lib/validation/schema-issues.js";
+import type { Position } from "../../lib/validation/yaml-source.js";
 import { checkDefinition, type Surroundings } from "./check.js";
 import type { Definition, Place } from "./definition.js";
 import { parseDefinition, type Tables } from "./parse.js";

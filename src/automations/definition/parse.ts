@@ -1,9 +1,9 @@
 /** One definition as it was written becomes one whose form is right: every setting known and of its type, every step and handler by the tables. */
 
-import { parseAll, valueAt } from "../../lib/parse-all.js";
-import { EMPTY, PLAIN_MANY } from "../../lib/plain-issues.js";
-import { type Issue, issuesOf, suggestion, toIssues } from "../../lib/schema-issues.js";
-import { keysAt } from "../../lib/schema-keys.js";
+import { parseAll, valueAt } from "../../lib/validation/parse-all.js";
+import { EMPTY, PLAIN_MANY } from "../../lib/validation/plain-issues.js";
+import { type Issue, issuesOf, suggestion, toIssues } from "../../lib/validation/schema-issues.js";
+import { keysAt } from "../../lib/validation/schema-keys.js";
 import type { Handler } from "../handler.js";
 import type { Step } from "../step.js";
 import { LATER_STEPS } from "../steps/index.js";

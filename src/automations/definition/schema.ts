@@ -1,8 +1,8 @@
 /** The form of a definition, but for its steps and its handler, which bring their own options (parse.ts). */
 import { z } from "zod";
 import { CONTRIBUTION_KINDS } from "../../hooks/contribution.js";
-import { deadline, duration, someDeadline, someDuration } from "../../lib/config-fields.js";
-import { EMPTY } from "../../lib/plain-issues.js";
+import { deadline, duration, someDeadline, someDuration } from "../../lib/validation/config-fields.js";
+import { EMPTY } from "../../lib/validation/plain-issues.js";
 import { chatAddress } from "../outgoing/chat-address.js";
 import { triggerOptions } from "../triggers/index.js";
 import { NOTIFIED } from "./definition.js";

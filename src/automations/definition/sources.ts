@@ -2,12 +2,12 @@
 import { type Dirent, readFileSync, statSync } from "node:fs";
 import { dirname, extname, join, resolve } from "node:path";
 import { inspect } from "node:util";
-import { deadLinkAt, deadLinkTarget } from "../../lib/dead-link.js";
 import { errorMessage } from "../../lib/errors.js";
-import { isNoFolder, leadsNowhere, listFolder } from "../../lib/list-folder.js";
-import { nearest } from "../../lib/nearest.js";
-import { MAX_TEXT_BYTES, readTextFile } from "../../lib/text-file.js";
-import { type Position, parseYaml, type YamlEntry, type YamlPath } from "../../lib/yaml-source.js";
+import { deadLinkAt, deadLinkTarget } from "../../lib/files/dead-link.js";
+import { isNoFolder, leadsNowhere, listFolder } from "../../lib/files/list-folder.js";
+import { MAX_TEXT_BYTES, readTextFile } from "../../lib/files/text-file.js";
+import { nearest } from "../../lib/validation/nearest.js";
+import { type Position, parseYaml, type YamlEntry, type YamlPath } from "../../lib/validation/yaml-source.js";
 import { definitionForm } from "./schema.js";
 import { isHookFile, putAside, whyUnread } from "./unread-files.js";
 

@@ -1,7 +1,7 @@
 /** Files under `hooks/` that are not read, although they look like hooks: a guard that is in one of them guards nothing. */
 import { readFileSync, statSync } from "node:fs";
 import { basename, extname } from "node:path";
-import { parseYaml } from "../../lib/yaml-source.js";
+import { parseYaml } from "../../lib/validation/yaml-source.js";
 
 /** What a hook is written in by mistake, and what editors and systems append to a name. */
 const ENDINGS: ReadonlySet<string> = new Set([

@@ -5,10 +5,10 @@
  */
 import { z } from "zod";
 import type { KeyValueStore } from "../../domain/store.js";
-import type { Clock } from "../../lib/clock.js";
-import { formatDuration } from "../../lib/duration.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
+import type { Clock } from "../../lib/time/clock.js";
+import { formatDuration } from "../../lib/time/duration.js";
 import { type RunOutcome, reasonOf } from "../run/outcome.js";
 import type { Refusal } from "./refusal.js";
 

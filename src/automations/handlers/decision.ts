@@ -1,9 +1,9 @@
 /** Decisions as programs and servers write them: `{ "decision": "block", "reason": "…" }`. Shared by `shell` and `http`. */
 import { z } from "zod";
-import { isTooDeep, MAX_JSON_DEPTH, readJson } from "../../lib/json-depth.js";
-import { nearest } from "../../lib/nearest.js";
-import { flatIssues, PLAIN } from "../../lib/plain-issues.js";
-import { suggestion } from "../../lib/schema-issues.js";
+import { isTooDeep, MAX_JSON_DEPTH, readJson } from "../../lib/validation/json-depth.js";
+import { nearest } from "../../lib/validation/nearest.js";
+import { flatIssues, PLAIN } from "../../lib/validation/plain-issues.js";
+import { suggestion } from "../../lib/validation/schema-issues.js";
 import type { Decision } from "../handler.js";
 
 const written = z.discriminatedUnion("decision", [

@@ -1,7 +1,7 @@
 /** `run: mission`: starts a mission. The run ends when the first tasks are let go, and fails when a hook refuses that; how the mission goes on is not part of it. */
 import { z } from "zod";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
-import { suggestion } from "../../lib/schema-issues.js";
+import { suggestion } from "../../lib/validation/schema-issues.js";
 import type { Handler } from "../handler.js";
 import { chatAddress, placeOf } from "../outgoing/chat-address.js";
 

@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
-import type { ProgramEnd } from "../../lib/process.js";
+import type { ProgramEnd } from "../../lib/process/process.js";
 import type { Handler, HandlerFacts, HandlerResult } from "../handler.js";
 import { errorWithoutPaths } from "../paths.js";
 import {

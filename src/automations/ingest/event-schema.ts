@@ -8,12 +8,12 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { fullFormats } from "ajv-formats/dist/formats.js";
 import { RE2JS } from "re2js";
 import { z } from "zod";
+import { once } from "../../lib/concurrency/on-first-use.js";
 import { errorMessage } from "../../lib/errors.js";
-import { nearest } from "../../lib/nearest.js";
-import { once } from "../../lib/on-first-use.js";
 import { isRecord } from "../../lib/record.js";
-import { suggestion } from "../../lib/schema-issues.js";
-import { valueProblems } from "../../lib/value-problem.js";
+import { nearest } from "../../lib/validation/nearest.js";
+import { suggestion } from "../../lib/validation/schema-issues.js";
+import { valueProblems } from "../../lib/validation/value-problem.js";
 import { schemaProblems } from "./schema-problems.js";
 
 type JsonObject = Readonly<Record<string, unknown>>;

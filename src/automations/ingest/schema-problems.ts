@@ -1,8 +1,8 @@
 /** What is wrong with a value that a JSON schema refuses: where in it, and in words for its sender. Ajv's own words are never shown. */
 import type { ErrorObject } from "ajv";
-import { PLAIN, shown, typeName } from "../../lib/plain-issues.js";
 import { isRecord } from "../../lib/record.js";
-import { suggestion } from "../../lib/schema-issues.js";
+import { PLAIN, shown, typeName } from "../../lib/validation/plain-issues.js";
+import { suggestion } from "../../lib/validation/schema-issues.js";
 
 export interface SchemaProblem {
   path: string[];

@@ -1,7 +1,7 @@
 /** Where a hook speaks: an address as text, or `here` for the conversation that the event is about. */
 import { z } from "zod";
-import { type Address, address, parseAddress } from "../../domain/address.js";
-import { platformProblem } from "../../domain/platform.js";
+import { type Address, address, parseAddress } from "../../domain/chat/address.js";
+import { platformProblem } from "../../domain/chat/platform.js";
 import { isTemplate } from "../template/is-template.js";
 
 export const HERE = "here";

@@ -1,8 +1,8 @@
 /** The leases that this process holds, renewed until their runs end. */
 import type { AutomationRunStore } from "../../domain/automation.js";
-import type { Clock, Timer } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
+import type { Clock, Timer } from "../../lib/time/clock.js";
 import type { Leases } from "../run/deps.js";
 
 export interface HeldLeases extends Leases {

@@ -2,7 +2,7 @@
 import type { AutomationRun } from "../../domain/automation.js";
 import { isHandId, namedBy } from "../../domain/journal.js";
 import type { BackgroundRun } from "../../hooks/background.js";
-import { redact } from "../../lib/redact.js";
+import { redact } from "../../lib/text/redact.js";
 import type { Definition } from "../definition/definition.js";
 import { stopsOf } from "./settle.js";
 

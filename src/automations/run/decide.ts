@@ -1,5 +1,5 @@
 /** A decision, as the hook point at hand carries it: a `block` becomes `cancel`, `error` or `handled`. */
-import { saysNothing } from "../../domain/says-nothing.js";
+import { saysNothing } from "../../domain/chat/says-nothing.js";
 import { fieldsOf, type HookPoint, type LifecyclePhase } from "../../hooks/point.js";
 import type { Decision } from "../handler.js";
 

@@ -2,8 +2,8 @@
 import type { AutomationRun, AutomationRunStore, TriggerKind } from "../../domain/automation.js";
 import type { Cause } from "../../domain/journal.js";
 import type { HookPoint } from "../../hooks/point.js";
-import type { Clock } from "../../lib/clock.js";
 import type { Logger } from "../../lib/logger.js";
+import type { Clock } from "../../lib/time/clock.js";
 import type { Definition } from "../definition/definition.js";
 import type { Gates } from "../gates.js";
 import type { Decision } from "../handler.js";

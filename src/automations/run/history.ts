@@ -3,7 +3,7 @@
  * prompt or an output; secrets are masked everywhere; all is cut to size.
  */
 import { namedBy } from "../../domain/journal.js";
-import { maskTexts, personalTexts, redact, reveal } from "../../lib/redact.js";
+import { maskTexts, personalTexts, redact, reveal } from "../../lib/text/redact.js";
 
 export interface History {
   payload: unknown;

@@ -1,8 +1,8 @@
 /** Writing a run down: as it begins, and as it ends. */
 import { type AttemptRecord, type AutomationRun, failedCallsText, type StepRecord } from "../../domain/automation.js";
-import { backoffMs, MAX_PAUSE_MS } from "../../lib/backoff.js";
-import { formatDuration } from "../../lib/duration.js";
 import { errorMessage } from "../../lib/errors.js";
+import { backoffMs, MAX_PAUSE_MS } from "../../lib/time/backoff.js";
+import { formatDuration } from "../../lib/time/duration.js";
 import type { HandlerFacts } from "../handler.js";
 import { stopsOf } from "../queue/settle.js";
 import type { RunDeps, RunStart } from "./deps.js";

@@ -1,7 +1,7 @@
 /** The row of a run: the one that its trigger stored, the one that a dispatch began before a crash, or a new one. */
 
-import { formatAddress } from "../../domain/address.js";
 import type { AutomationRun } from "../../domain/automation.js";
+import { formatAddress } from "../../domain/chat/address.js";
 import { namedBy } from "../../domain/journal.js";
 import { parseSkipReason } from "../../domain/skip-reason.js";
 import type { Decision } from "../handler.js";

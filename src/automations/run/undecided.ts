@@ -1,6 +1,6 @@
 /** What a hook gave in place of a decision, where its author meant one: a guard must not let everything pass because of its form. */
 import { fieldsOf, type HookPoint } from "../../hooks/point.js";
-import { readJson } from "../../lib/json-depth.js";
+import { readJson } from "../../lib/validation/json-depth.js";
 import { isWaitedFor } from "../definition/check-effects.js";
 import type { Decision, Undecided } from "../handler.js";
 import { pointResult } from "./decide.js";

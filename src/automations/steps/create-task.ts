@@ -1,10 +1,10 @@
 /** `- create_task:`: creates a task. A run that is done again after a crash creates no second one. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { withoutMarks } from "../../lib/data-marks.js";
-import { parseDuration } from "../../lib/duration.js";
 import { HookgateError } from "../../lib/errors.js";
-import { hasOffset, parseInstant } from "../../lib/instant.js";
+import { withoutMarks } from "../../lib/text/data-marks.js";
+import { parseDuration } from "../../lib/time/duration.js";
+import { hasOffset, parseInstant } from "../../lib/time/instant.js";
 import { conversationOf } from "../outgoing/chat-address.js";
 import type { Step } from "../step.js";
 import { isTemplate } from "../template/is-template.js";

@@ -1,11 +1,11 @@
 /** `- db_query:`: a named, read-only query over what the product keeps. */
 import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
-import { type JsonSchema, jsonSchemaOf } from "../../lib/json-schema.js";
-import { nearest } from "../../lib/nearest.js";
-import { PLAIN_MANY } from "../../lib/plain-issues.js";
-import { issuesOf, suggestion } from "../../lib/schema-issues.js";
-import { valueProblem } from "../../lib/value-problem.js";
+import { type JsonSchema, jsonSchemaOf } from "../../lib/validation/json-schema.js";
+import { nearest } from "../../lib/validation/nearest.js";
+import { PLAIN_MANY } from "../../lib/validation/plain-issues.js";
+import { issuesOf, suggestion } from "../../lib/validation/schema-issues.js";
+import { valueProblem } from "../../lib/validation/value-problem.js";
 import { rows } from "../answers/rows.js";
 import type { Machine } from "../handler.js";
 import { type QueryName, queries } from "../queries.js";

@@ -5,7 +5,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import type { SimpleGit } from "simple-git";
 import { z } from "zod";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
-import { jsonSchemaOf } from "../../lib/json-schema.js";
+import { jsonSchemaOf } from "../../lib/validation/json-schema.js";
 import { within } from "../paths.js";
 import type { Step, StepContext, StepResult } from "../step.js";
 import { isTemplate } from "../template/is-template.js";

@@ -3,7 +3,7 @@
  * run asks only what changes nothing on the other side (GET, HEAD), and shows what it would have asked otherwise.
  */
 import { z } from "zod";
-import { readJson } from "../../lib/json-depth.js";
+import { readJson } from "../../lib/validation/json-depth.js";
 import { authHeaders } from "../outgoing/authorize.js";
 import { type Composed, compose, targetOf } from "../outgoing/compose.js";
 import {

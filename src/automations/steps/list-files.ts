@@ -4,7 +4,7 @@ import { lstat, readdir } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import picomatch from "picomatch";
 import { z } from "zod";
-import { jsonSchemaOf } from "../../lib/json-schema.js";
+import { jsonSchemaOf } from "../../lib/validation/json-schema.js";
 import { locate, pathProblems, rootField } from "../paths.js";
 import type { Step } from "../step.js";
 

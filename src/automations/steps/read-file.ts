@@ -1,6 +1,6 @@
 /** `- read_file:`: the text of a file in the definition's folder. */
 import { z } from "zod";
-import { readJson } from "../../lib/json-depth.js";
+import { readJson } from "../../lib/validation/json-depth.js";
 import { locate, openFile, pathProblems, readStart, rootField } from "../paths.js";
 import type { Step } from "../step.js";
 

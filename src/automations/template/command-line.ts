@@ -3,7 +3,7 @@
  * cannot add an option, replace one, or choose the command.
  */
 import type { Template } from "liquidjs";
-import { closingQuote } from "../../domain/command.js";
+import { closingQuote } from "../../domain/chat/command.js";
 import { liquid } from "./engine.js";
 
 const VALUE = "\0";

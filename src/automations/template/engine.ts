@@ -1,9 +1,9 @@
 /** LiquidJS, shut in: strict names and filters, own properties only, no files, bounded time, memory and output. */
 import type { Context, Liquid } from "liquidjs";
-import { quoteValue } from "../../domain/command.js";
-import { asData } from "../../lib/data-marks.js";
+import { quoteValue } from "../../domain/chat/command.js";
+import { once, packageOnFirstUse } from "../../lib/concurrency/on-first-use.js";
 import { literalMarkdown } from "../../lib/markdown/escape.js";
-import { once, packageOnFirstUse } from "../../lib/on-first-use.js";
+import { asData } from "../../lib/text/data-marks.js";
 
 export const liquid = packageOnFirstUse<typeof import("liquidjs")>("liquidjs");
 

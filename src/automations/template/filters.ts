@@ -1,6 +1,6 @@
 /** What filters name in their arguments: fields of the items of a list, and the form of a date. */
 import type { Value } from "liquidjs";
-import { timezoneProblem } from "../../lib/timezone.js";
+import { timezoneProblem } from "../../lib/time/timezone.js";
 import { liquid } from "./engine.js";
 
 export type Filter = Value["filters"][number];

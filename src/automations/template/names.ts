@@ -1,9 +1,9 @@
 /** The names that a template uses, against those that there are: a wrong one is refused at load, with the nearest suggested. */
 import type { Liquid, Template } from "liquidjs";
 import { errorMessage } from "../../lib/errors.js";
-import { type JsonSchema, onlyField, propertiesOf } from "../../lib/json-schema.js";
 import { isBlank } from "../../lib/markdown/clean.js";
-import { nearest } from "../../lib/nearest.js";
+import { type JsonSchema, onlyField, propertiesOf } from "../../lib/validation/json-schema.js";
+import { nearest } from "../../lib/validation/nearest.js";
 import type { FieldType } from "../step.js";
 import { COMMON_STEP_FIELDS, TIMING_NAMES } from "./data.js";
 import { plainEngine } from "./engine.js";

@@ -1,7 +1,7 @@
 /** `at: 2026-12-24T18:00:00+01:00`: once. Without an offset it is local time of `timezone`. */
 import { z } from "zod";
-import { parseInstant, skippedTo } from "../../lib/instant.js";
-import { localTimezone, timezone } from "../../lib/timezone.js";
+import { parseInstant, skippedTo } from "../../lib/time/instant.js";
+import { localTimezone, timezone } from "../../lib/time/timezone.js";
 import type { TriggerOf } from "../definition/definition.js";
 import { catchUp } from "./catch-up.js";
 

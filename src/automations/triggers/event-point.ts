@@ -1,7 +1,7 @@
 /** The hook point of an external event: `event:<name>`, with the event's body as payload. */
 import { z } from "zod";
 import { type HookPoint, ownPoint } from "../../hooks/point.js";
-import { isOfTypes, type JsonSchema, jsonSchemaOf } from "../../lib/json-schema.js";
+import { isOfTypes, type JsonSchema, jsonSchemaOf } from "../../lib/validation/json-schema.js";
 import { compileEventSchema } from "../ingest/event-schema.js";
 import { exampleOf } from "./json-schema-example.js";
 

@@ -1,6 +1,6 @@
 /** `every: 5m`: at a steady interval, counted from when the hook was first seen. */
 import { z } from "zod";
-import { someDuration } from "../../lib/config-fields.js";
+import { someDuration } from "../../lib/validation/config-fields.js";
 import type { TriggerOf } from "../definition/definition.js";
 import { catchUp } from "./catch-up.js";
 

@@ -2,7 +2,7 @@
 import { isAbsolute } from "node:path";
 import picomatch from "picomatch";
 import { z } from "zod";
-import { duration } from "../../lib/config-fields.js";
+import { duration } from "../../lib/validation/config-fields.js";
 import { FILE_OPERATIONS, type TriggerOf } from "../definition/definition.js";
 
 const DEFAULT_IGNORE = ["**/.git/**", "**/node_modules/**"];

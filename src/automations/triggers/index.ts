@@ -1,9 +1,9 @@
 /** The table of triggers: what may stand under `trigger:`. */
 import { z } from "zod";
-import { nearest } from "../../lib/nearest.js";
-import { PLAIN_MANY } from "../../lib/plain-issues.js";
-import { issuesOf } from "../../lib/schema-issues.js";
-import { keysAt } from "../../lib/schema-keys.js";
+import { nearest } from "../../lib/validation/nearest.js";
+import { PLAIN_MANY } from "../../lib/validation/plain-issues.js";
+import { issuesOf } from "../../lib/validation/schema-issues.js";
+import { keysAt } from "../../lib/validation/schema-keys.js";
 import type { Trigger } from "../definition/definition.js";
 import { atOptions } from "./at.js";
 import { cronOptions } from "./cron.js";

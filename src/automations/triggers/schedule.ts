@@ -1,8 +1,8 @@
 /** When a timed trigger comes: its name, its next time, and whether a time counts as missed. Nothing in here waits. */
 import { PAUSED_REASON } from "../../domain/automation.js";
-import { isMissed, LATE_MS, nextCron } from "../../lib/cron.js";
-import { formatDuration, writeDuration } from "../../lib/duration.js";
-import { timeIn } from "../../lib/timezone.js";
+import { isMissed, LATE_MS, nextCron } from "../../lib/time/cron.js";
+import { formatDuration, writeDuration } from "../../lib/time/duration.js";
+import { timeIn } from "../../lib/time/timezone.js";
 import type { TriggerOf } from "../definition/definition.js";
 import { nextEvery } from "./every.js";
 

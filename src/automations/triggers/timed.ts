@@ -4,9 +4,9 @@
  */
 import type { TriggerState } from "../../domain/automation.js";
 import type { Work } from "../../domain/work.js";
-import { isMissed } from "../../lib/cron.js";
+import { createWork } from "../../lib/concurrency/work.js";
 import { errorMessage } from "../../lib/errors.js";
-import { createWork } from "../../lib/work.js";
+import { isMissed } from "../../lib/time/cron.js";
 import type { Definition } from "../definition/definition.js";
 import { firstTime, onceReason, reasonOf, scheduleOf, type TimedTrigger, timeAfter } from "./schedule.js";
 import type { DueStart, NextFire, TriggerDeps, TriggerProblem, Triggers } from "./trigger.js";

@@ -12,8 +12,8 @@ import type { AutomationRun, AutomationStore } from "../../domain/automation.js"
 import type { NewPending } from "../../domain/pending.js";
 import type { KeyValueStore } from "../../domain/store.js";
 import type { HookRegistry } from "../../hooks/registry.js";
-import type { Clock } from "../../lib/clock.js";
 import type { Logger } from "../../lib/logger.js";
+import type { Clock } from "../../lib/time/clock.js";
 import type { Pending } from "../../pending/pending.js";
 import type { Definition } from "../definition/definition.js";
 

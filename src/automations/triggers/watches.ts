@@ -1,7 +1,8 @@
 /** The watches of all `files:` hooks. A watch ends and begins anew only when its hook selects other files. */
-import { wait } from "../../lib/clock.js";
+
 import { errorMessage } from "../../lib/errors.js";
-import { isMissing } from "../../lib/list-folder.js";
+import { isMissing } from "../../lib/files/list-folder.js";
+import { wait } from "../../lib/time/clock.js";
 import type { Definition, TriggerOf } from "../definition/definition.js";
 import type { TriggerProblem } from "./trigger.js";
 import { HELD_SCOPE } from "./watch/own-output.js";

@@ -3,8 +3,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs
 import { dirname } from "node:path";
 import { changeableFiles, exposedVariables } from "../../config/warnings.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
-import { chooseDriver, RECOMMENDED_NODE, SUPPORTED_NODE } from "../../store/driver.js";
-import { requireSoundLock } from "../../store/exclusive-lock.js";
+import { requireSoundLock } from "../../store/database-file/exclusive-lock.js";
 import {
   type DatabaseFiles,
   databaseFiles,
@@ -13,11 +12,12 @@ import {
   requireFolder,
   requireRegularFiles,
   requireUploadsFolder,
-} from "../../store/files.js";
-import { refuseForeign } from "../../store/identity.js";
-import { inspectDatabase } from "../../store/inspect.js";
-import { readLog } from "../../store/lost-log.js";
-import { refuseLost, refuseOtherSchema } from "../../store/open-own.js";
+} from "../../store/database-file/files.js";
+import { refuseForeign } from "../../store/database-file/identity.js";
+import { inspectDatabase } from "../../store/database-file/inspect.js";
+import { readLog } from "../../store/database-file/lost-log.js";
+import { refuseLost, refuseOtherSchema } from "../../store/database-file/open-own.js";
+import { chooseDriver, RECOMMENDED_NODE, SUPPORTED_NODE } from "../../store/driver.js";
 import type { Finding } from "./finding.js";
 
 const LOW_BYTES = 1_000_000_000;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Probed } from "../../app/probe.js";
 import type { Environment } from "../../config/env.js";
 import type { Config } from "../../config/schema.js";
-import type { PlatformName } from "../../domain/platform.js";
+import type { PlatformName } from "../../domain/chat/platform.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Finding } from "./finding.js";
 

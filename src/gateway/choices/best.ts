@@ -1,6 +1,6 @@
 /** The choices that fit what was typed. */
-import type { Choice } from "../../domain/command.js";
-import { nearestOf } from "../../lib/nearest.js";
+import type { Choice } from "../../domain/chat/command.js";
+import { nearestOf } from "../../lib/validation/nearest.js";
 
 /** Those that begin with what was typed, then those that contain it. */
 export function best(choices: readonly Choice[], typed: string, most: number): Choice[] {

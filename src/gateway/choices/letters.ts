@@ -1,7 +1,7 @@
 /** Deliveries and dead inbox messages as `/outbox` names them: for each action those to which it applies. */
-import { type Address, formatAddress } from "../../domain/address.js";
-import type { Choice } from "../../domain/command.js";
-import { addressOf } from "../../domain/event.js";
+import { type Address, formatAddress } from "../../domain/chat/address.js";
+import type { Choice } from "../../domain/chat/command.js";
+import { addressOf } from "../../domain/chat/event.js";
 import type { DeliveryStatus } from "../../domain/store.js";
 import type { Deps } from "../deps.js";
 import { titled } from "./titled.js";

@@ -1,8 +1,8 @@
 /** A command that cannot know what was meant answers with what there is: buttons in chat, a list everywhere. */
-import { type Choice, type ChoiceList, type OptionValue, quoteValue } from "../../domain/command.js";
-import type { Button } from "../../domain/message.js";
+import { type Choice, type ChoiceList, type OptionValue, quoteValue } from "../../domain/chat/command.js";
+import type { Button } from "../../domain/chat/message.js";
 import type { HookgateError } from "../../lib/errors.js";
-import { shortened } from "../../lib/shortened.js";
+import { shortened } from "../../lib/text/shortened.js";
 import type { Command, CommandAnswer } from "../commands.js";
 import type { Deps } from "../deps.js";
 import type { CommandTable } from "../inbound/parse-command.js";

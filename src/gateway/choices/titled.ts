@@ -1,5 +1,5 @@
 /** How a title or a name is shown in a choice. */
-import { shortened } from "../../lib/shortened.js";
+import { shortened } from "../../lib/text/shortened.js";
 
 /** Characters; the id beside it must stay readable. */
 const MAX_TITLE = 48;

@@ -1,9 +1,9 @@
 /** The values of a command's options, list by list: for completion while a person types, and for a person who left one out. */
-import { stateWord } from "../../domain/alert.js";
-import type { Choice, ChoiceList, OptionSpec, OptionValue } from "../../domain/command.js";
-import type { Operator } from "../../domain/identity.js";
-import { isGateOpen, isMissionOver, MISSION_STATUSES, type Mission } from "../../domain/mission.js";
-import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../domain/task.js";
+import { stateWord } from "../../domain/alerts/alert.js";
+import type { Choice, ChoiceList, OptionSpec, OptionValue } from "../../domain/chat/command.js";
+import type { Operator } from "../../domain/chat/identity.js";
+import { isGateOpen, isMissionOver, MISSION_STATUSES, type Mission } from "../../domain/orchestrator/mission.js";
+import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../domain/orchestrator/task.js";
 import type { Deps } from "../deps.js";
 import type { CommandTable } from "../inbound/parse-command.js";
 import { LETTERS, letters } from "./letters.js";

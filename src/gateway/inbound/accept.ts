@@ -2,10 +2,10 @@
  * Takes an event over from its platform: committed first, then into its lane, and the adapter may acknowledge it when it is durable.
  * It is handled meanwhile. Should the power fail just then, the platform hands it over again, and nothing was sent because of it.
  */
-import type { Accepted, Acknowledgement } from "../../domain/adapter.js";
-import { type ActionEvent, addressOf, conversationOf, type InboundEvent } from "../../domain/event.js";
+import type { Accepted, Acknowledgement } from "../../domain/chat/adapter.js";
+import { type ActionEvent, addressOf, conversationOf, type InboundEvent } from "../../domain/chat/event.js";
 import { HookgateError } from "../../lib/errors.js";
-import { shownName } from "../../lib/person-name.js";
+import { shownName } from "../../lib/text/person-name.js";
 import { COMMAND_LANE, startOf } from "../conversation.js";
 import type { Conversations } from "../conversations.js";
 import { newLaneRow } from "../new-rows.js";

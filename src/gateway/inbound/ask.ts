@@ -1,7 +1,7 @@
 /** Asks for the fields of a form one after the other, where the platform has no forms: each is a message that is replied to. */
-import type { Form, InboundMessage, Prompt } from "../../domain/message.js";
+import type { Form, InboundMessage, Prompt } from "../../domain/chat/message.js";
 import type { NewDelivery } from "../../domain/store.js";
-import { formatDuration } from "../../lib/duration.js";
+import { formatDuration } from "../../lib/time/duration.js";
 import type { LaneRow } from "../conversation.js";
 import { causeOf, type Inbound, messageAddress, newDelivery, referenceTo, urgencyOfPress } from "./receiving.js";
 import { senderOf } from "./sender.js";

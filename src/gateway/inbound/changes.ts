@@ -1,18 +1,18 @@
 /** What people do to messages that are there: edits, deletions, reactions. Hooks are told; copies at the other end of a bridge follow. */
-import type { Address } from "../../domain/address.js";
+import type { Address } from "../../domain/chat/address.js";
 import {
   addressOf,
   type DeletedEvent,
   type EditedEvent,
   type MovedEvent,
   type ReactionEvent,
-} from "../../domain/event.js";
-import type { Role } from "../../domain/identity.js";
-import type { InboundMessage } from "../../domain/message.js";
+} from "../../domain/chat/event.js";
+import type { Role } from "../../domain/chat/identity.js";
+import type { InboundMessage } from "../../domain/chat/message.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
-import { decideAccess, type Verdict } from "../access.js";
 import type { LaneRow } from "../conversation.js";
 import { recordMove } from "../outbound/follow-move.js";
+import { decideAccess, type Verdict } from "../people/access.js";
 import { copiesOf, correctedCopy, LOST, originOf, withAddressing } from "./forward.js";
 import { goneNotes, isCancelledUnshown } from "./gone-original.js";
 import { type Handling, settled } from "./handling.js";

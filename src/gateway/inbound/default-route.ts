@@ -1,6 +1,6 @@
 /** What the config does with a message that no hook claimed: nothing, forward it, or hand it to a plugin. */
-import type { Operator } from "../../domain/identity.js";
-import type { InboundMessage } from "../../domain/message.js";
+import type { Operator } from "../../domain/chat/identity.js";
+import type { InboundMessage } from "../../domain/chat/message.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
 import type { LaneRow } from "../conversation.js";

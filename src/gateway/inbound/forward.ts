@@ -3,19 +3,19 @@
  * that replies find their counterpart on either side, and edits and deletions of the original reach the copy.
  */
 
-import { type Address, formatAddress } from "../../domain/address.js";
-import { addressOf } from "../../domain/event.js";
-import type { Role } from "../../domain/identity.js";
+import { type Address, formatAddress } from "../../domain/chat/address.js";
+import { addressOf } from "../../domain/chat/event.js";
+import type { Role } from "../../domain/chat/identity.js";
+import { lostFilesOf } from "../../domain/chat/lost-files.js";
+import { type Attachment, type InboundMessage, isSameFile, type OutboundMessage } from "../../domain/chat/message.js";
+import { wasPurged } from "../../domain/deliveries/purges.js";
 import { COPY_MARK, copyId } from "../../domain/journal.js";
-import { lostFilesOf } from "../../domain/lost-files.js";
-import { type Attachment, type InboundMessage, isSameFile, type OutboundMessage } from "../../domain/message.js";
-import { wasPurged } from "../../domain/purges.js";
 import type { Corrected, Delivery, NewDelivery } from "../../domain/store.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
-import type { LostFile } from "../../lib/lost-file.js";
+import type { LostFile } from "../../lib/files/lost-file.js";
 import { escapeMarkdown, literalMarkdown } from "../../lib/markdown/escape.js";
 import { lostFile } from "../../lib/outgoing/file-bytes.js";
-import { shownName } from "../../lib/person-name.js";
+import { shownName } from "../../lib/text/person-name.js";
 import { withoutUndefined } from "../../lib/without-undefined.js";
 import { completeAddress } from "../complete-address.js";
 import type { AnswersTo } from "../contract.js";

@@ -1,8 +1,8 @@
 /** A message that became a dead letter: its author waits for an answer that does not come by itself. */
-import { formatAddress } from "../../domain/address.js";
-import { givenUpNoteId } from "../../domain/given-up.js";
-import { hasRole, type Role } from "../../domain/identity.js";
-import type { InboundMessage } from "../../domain/message.js";
+import { formatAddress } from "../../domain/chat/address.js";
+import { hasRole, type Role } from "../../domain/chat/identity.js";
+import type { InboundMessage } from "../../domain/chat/message.js";
+import { givenUpNoteId } from "../../domain/deliveries/given-up.js";
 import type { NewDelivery } from "../../domain/store.js";
 import type { LaneRow } from "../conversation.js";
 import { note, orOpenly } from "./answer-command.js";

@@ -1,8 +1,9 @@
 /** A person changes a message after an operator deleted it, or its copy, from the queues: nothing of that is passed on, and its author is notified. */
-import { goneNoteId, isUntold, isWithdrawn, saysInDoubt } from "../../domain/given-up.js";
+
+import type { InboundMessage } from "../../domain/chat/message.js";
+import { goneNoteId, isUntold, isWithdrawn, saysInDoubt } from "../../domain/deliveries/given-up.js";
+import { purgeFinder } from "../../domain/deliveries/purges.js";
 import { copyId } from "../../domain/journal.js";
-import type { InboundMessage } from "../../domain/message.js";
-import { purgeFinder } from "../../domain/purges.js";
 import { type Delivery, isUnderWay, type NewDelivery } from "../../domain/store.js";
 import type { LaneRow } from "../conversation.js";
 import { authorNote, isAnswerOf } from "./given-up.js";

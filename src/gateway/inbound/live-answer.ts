@@ -2,12 +2,12 @@
  * The answer to a command while it runs: progress is posted once and then edited in place, at most once a second; the final
  * answer replaces it. A command without progress has one answer and nothing of this shows.
  */
-import type { OutboundMessage } from "../../domain/message.js";
-import { queueOf } from "../../domain/outbox-queue.js";
+import type { OutboundMessage } from "../../domain/chat/message.js";
+import { queueOf } from "../../domain/deliveries/outbox-queue.js";
 import type { NewDelivery } from "../../domain/store.js";
-import type { Timer } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
+import type { Timer } from "../../lib/time/clock.js";
 import type { Inbound } from "./receiving.js";
 
 const EDIT_EVERY_MS = 1_000;

@@ -2,9 +2,9 @@
  * A message, or a change of one, that is not taken: its sender has a whole share of `gateway.max_waiting` unfinished, and further ones would keep
  * everyone else out. It is stored as settled with the reason, so that it is explained and does not wait, and its sender is notified once.
  */
-import type { Accepted } from "../../domain/adapter.js";
-import { addressOf, conversationOf, type InboundEvent } from "../../domain/event.js";
-import { queueOf } from "../../domain/outbox-queue.js";
+import type { Accepted } from "../../domain/chat/adapter.js";
+import { addressOf, conversationOf, type InboundEvent } from "../../domain/chat/event.js";
+import { queueOf } from "../../domain/deliveries/outbox-queue.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
 import { newLaneRow } from "../new-rows.js";

@@ -1,8 +1,8 @@
 /** What people do with a message of ours proves that it arrived, also when its delivery is held in doubt: it is taken as sent. */
-import { formatAddress } from "../../domain/address.js";
-import type { ActionEvent } from "../../domain/event.js";
-import { isUnknownToUs, mayBePosted } from "../../domain/given-up.js";
-import type { InboundMessage } from "../../domain/message.js";
+import { formatAddress } from "../../domain/chat/address.js";
+import type { ActionEvent } from "../../domain/chat/event.js";
+import type { InboundMessage } from "../../domain/chat/message.js";
+import { isUnknownToUs, mayBePosted } from "../../domain/deliveries/given-up.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import { type Inbound, messageAddress } from "./receiving.js";
 

@@ -1,18 +1,18 @@
 /** Offers the message to the hooks at inbound_claim: the first that handles it owns it, and the author of an answer is notified when it goes nowhere else, and its correction neither. */
-import { type Address, formatAddress } from "../../domain/address.js";
-import { goneNoteId } from "../../domain/given-up.js";
-import type { Role } from "../../domain/identity.js";
+import { type Address, formatAddress } from "../../domain/chat/address.js";
+import type { Role } from "../../domain/chat/identity.js";
+import type { InboundMessage } from "../../domain/chat/message.js";
+import { goneNoteId } from "../../domain/deliveries/given-up.js";
+import { queueOf } from "../../domain/deliveries/outbox-queue.js";
 import { ANSWER_MARK, answerId } from "../../domain/journal.js";
-import type { InboundMessage } from "../../domain/message.js";
-import { queueOf } from "../../domain/outbox-queue.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { immutable } from "../../fast/isolate.js";
 import type { Catalogue } from "../../hooks/catalogue/index.js";
 import type { Claimed, ResultOf } from "../../hooks/signatures.js";
-import { formatDuration } from "../../lib/duration.js";
-import type { Verdict } from "../access.js";
+import { formatDuration } from "../../lib/time/duration.js";
 import { completeAddress } from "../complete-address.js";
 import type { LaneRow } from "../conversation.js";
+import type { Verdict } from "../people/access.js";
 import { forward, isEcho, type Origin } from "./forward.js";
 import { authorNote } from "./given-up.js";
 import { type Handling, settled } from "./handling.js";

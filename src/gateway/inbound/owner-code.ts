@@ -1,6 +1,6 @@
 /** An owner code in a message that is no command: typed with an error, or where others read it. */
-import type { Operator } from "../../domain/identity.js";
-import type { InboundMessage } from "../../domain/message.js";
+import type { Operator } from "../../domain/chat/identity.js";
+import type { InboundMessage } from "../../domain/chat/message.js";
 import type { LaneRow } from "../conversation.js";
 import { answerCommand, note } from "./answer-command.js";
 import { type Handling, settled } from "./handling.js";

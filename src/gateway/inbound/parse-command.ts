@@ -1,7 +1,7 @@
 /** Reads a command written as text: `/name value name=value "quoted value" {"json": 1}`. Also checks values that came in a platform's own form. */
-import { type CommandSpec, closingQuote, type OptionSpec, type OptionValue } from "../../domain/command.js";
-import { nearest } from "../../lib/nearest.js";
-import { shortCopy } from "../../lib/short-copy.js";
+import { type CommandSpec, closingQuote, type OptionSpec, type OptionValue } from "../../domain/chat/command.js";
+import { shortCopy } from "../../lib/text/short-copy.js";
+import { nearest } from "../../lib/validation/nearest.js";
 import type { Command } from "../commands.js";
 
 export type ParsedOptions =

@@ -1,8 +1,8 @@
 /** What a press on a button (or a form sent in) comes to. Asked twice: for the acknowledgement, and when it is handled. */
-import { mayUse } from "../../domain/command.js";
-import type { ActionEvent } from "../../domain/event.js";
-import type { Operator } from "../../domain/identity.js";
-import type { Form } from "../../domain/message.js";
+import { mayUse } from "../../domain/chat/command.js";
+import type { ActionEvent } from "../../domain/chat/event.js";
+import type { Operator } from "../../domain/chat/identity.js";
+import type { Form } from "../../domain/chat/message.js";
 import type { ActionToken } from "../../domain/store.js";
 import type { Command } from "../commands.js";
 import { type ParsedOptions, parseOptions } from "./parse-command.js";

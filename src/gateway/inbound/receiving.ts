@@ -1,22 +1,22 @@
 /** What the steps of the inbound flow share. */
-import type { Address } from "../../domain/address.js";
-import { addressOf, type InboundEvent } from "../../domain/event.js";
+import type { Address } from "../../domain/chat/address.js";
+import { addressOf, type InboundEvent } from "../../domain/chat/event.js";
+import type { InboundMessage } from "../../domain/chat/message.js";
 import { answerId, type Cause, numberedDispatch } from "../../domain/journal.js";
-import type { InboundMessage } from "../../domain/message.js";
 import type { Corrected, NewDelivery } from "../../domain/store.js";
 import { immutable } from "../../fast/isolate.js";
 import type { DispatchOptions } from "../../hooks/options.js";
-import type { PerMinute } from "../../lib/per-minute.js";
-import type { Verdict } from "../access.js";
+import type { PerMinute } from "../../lib/concurrency/per-minute.js";
 import type { ActionTokens } from "../action-tokens.js";
 import { takesCopies } from "../complete-address.js";
 import type { RepliedTo } from "../contract.js";
 import type { Conversation, LaneRow } from "../conversation.js";
 import type { Conversations } from "../conversations.js";
 import type { Deps } from "../deps.js";
-import type { Identify } from "../identity.js";
-import type { Ignored } from "../ignored.js";
 import type { ReplyAtOnce } from "../outbound.js";
+import type { Verdict } from "../people/access.js";
+import type { Identify } from "../people/identity.js";
+import type { Ignored } from "../people/ignored.js";
 import type { Routes } from "../routes.js";
 import type { CommandTable } from "./parse-command.js";
 

@@ -1,6 +1,6 @@
 /** A reply to a message of ours, or a message in the thread under it: for the part that the message belongs to, such as a task's card. */
-import type { Operator } from "../../domain/identity.js";
-import type { InboundMessage } from "../../domain/message.js";
+import type { Operator } from "../../domain/chat/identity.js";
+import type { InboundMessage } from "../../domain/chat/message.js";
 import type { Delivery } from "../../domain/store.js";
 import type { LaneRow } from "../conversation.js";
 import { type Handling, settled } from "./handling.js";

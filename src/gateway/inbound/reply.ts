@@ -1,9 +1,9 @@
 /** Turns what a hook or a route wants said into a delivery in the same conversation. */
 
-import { hasRole, type Role } from "../../domain/identity.js";
+import { hasRole, type Role } from "../../domain/chat/identity.js";
+import type { InboundMessage, OutboundMessage } from "../../domain/chat/message.js";
+import { saysNothing } from "../../domain/chat/says-nothing.js";
 import { REPLY_MARK } from "../../domain/journal.js";
-import type { InboundMessage, OutboundMessage } from "../../domain/message.js";
-import { saysNothing } from "../../domain/says-nothing.js";
 import type { NewDelivery } from "../../domain/store.js";
 import type { LaneRow } from "../conversation.js";
 import { causeOf, type Inbound, messageAddress, newDelivery, referenceTo } from "./receiving.js";

@@ -1,16 +1,16 @@
 /** Runs one operator command: role, options, run, audit, command_invoked. For chat, HTTP and the CLI alike. */
 
-import type { Address } from "../../domain/address.js";
-import { mayUse, type OptionValue, usageOf } from "../../domain/command.js";
-import { hasRole, type Operator, type Role } from "../../domain/identity.js";
+import type { Address } from "../../domain/chat/address.js";
+import { mayUse, type OptionValue, usageOf } from "../../domain/chat/command.js";
+import { hasRole, type Operator, type Role } from "../../domain/chat/identity.js";
+import type { OutboundMessage } from "../../domain/chat/message.js";
 import type { Cause } from "../../domain/journal.js";
-import type { OutboundMessage } from "../../domain/message.js";
 import type { AuditEntry } from "../../domain/store.js";
 import type { DispatchOptions } from "../../hooks/options.js";
 import { errorPlace } from "../../lib/error-place.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
-import { mapTexts } from "../../lib/relative-paths.js";
-import { withShortCopies } from "../../lib/short-copy.js";
+import { mapTexts } from "../../lib/files/relative-paths.js";
+import { withShortCopies } from "../../lib/text/short-copy.js";
 import { withoutUndefined } from "../../lib/without-undefined.js";
 import { offerChoices, type Unclear } from "../choices/offer-choices.js";
 import { type Command, type CommandAnswer, type CommandContext, UnclearOption } from "../commands.js";

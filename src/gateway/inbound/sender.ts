@@ -1,8 +1,8 @@
 /** Identifies the sender and decides their access. */
-import { OF_A_BOT } from "../../domain/access.js";
-import type { Operator } from "../../domain/identity.js";
-import type { InboundMessage } from "../../domain/message.js";
-import { decideAccess, type Place, type Verdict } from "../access.js";
+import { OF_A_BOT } from "../../domain/chat/access.js";
+import type { Operator } from "../../domain/chat/identity.js";
+import type { InboundMessage } from "../../domain/chat/message.js";
+import { decideAccess, type Place, type Verdict } from "../people/access.js";
 import type { Inbound } from "./receiving.js";
 
 export interface Sender {

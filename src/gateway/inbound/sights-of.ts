@@ -1,7 +1,8 @@
 /** What an event shows of a conversation: who wrote, changed or deleted what, and how it ended. For SLA clocks. */
-import { addressOf, type DeletedEvent, type InboundEvent, type ReactionEvent } from "../../domain/event.js";
-import type { InboundMessage } from "../../domain/message.js";
-import type { ConversationSight } from "../../domain/sla.js";
+
+import type { ConversationSight } from "../../domain/alerts/sla.js";
+import { addressOf, type DeletedEvent, type InboundEvent, type ReactionEvent } from "../../domain/chat/event.js";
+import type { InboundMessage } from "../../domain/chat/message.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { takesCopies } from "../complete-address.js";
 import type { LaneRow } from "../conversation.js";

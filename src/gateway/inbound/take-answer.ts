@@ -2,7 +2,7 @@
  * A reply to a question that a button asked: the value of a field, and with the last one the command is run. It is no message for hooks
  * or routes. A question is answered once: what takes it away is stored in the transaction that settles the answer.
  */
-import type { InboundMessage, Prompt } from "../../domain/message.js";
+import type { InboundMessage, Prompt } from "../../domain/chat/message.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
 import type { LaneRow } from "../conversation.js";
 import { answerCommand, note } from "./answer-command.js";

@@ -3,15 +3,16 @@
  * mentioned the gateway. In both, once, to a person without a role, who cannot know what this account is; not
  * in direct messages that are open to everyone.
  */
-import { formatAddress } from "../../domain/address.js";
+
 import { isUnfinished } from "../../domain/automation.js";
-import { fateOf } from "../../domain/fates.js";
-import { hasRole, type Operator, type Role } from "../../domain/identity.js";
+import { formatAddress } from "../../domain/chat/address.js";
+import { hasRole, type Operator, type Role } from "../../domain/chat/identity.js";
+import type { InboundMessage } from "../../domain/chat/message.js";
+import { saysNothing } from "../../domain/chat/says-nothing.js";
+import { fateOf } from "../../domain/deliveries/fates.js";
 import { rootOf } from "../../domain/journal.js";
-import type { InboundMessage } from "../../domain/message.js";
-import { saysNothing } from "../../domain/says-nothing.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
-import { wait } from "../../lib/clock.js";
+import { wait } from "../../lib/time/clock.js";
 import type { LaneRow } from "../conversation.js";
 import { note, orOpenly } from "./answer-command.js";
 import { isOurs, type Origin } from "./forward.js";

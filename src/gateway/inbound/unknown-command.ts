@@ -1,7 +1,7 @@
 /** A message that begins as a command and is none: a typo of an operator, which nothing else reports to them, or Telegram's START. */
-import type { Operator } from "../../domain/identity.js";
-import type { InboundMessage } from "../../domain/message.js";
-import { nearest } from "../../lib/nearest.js";
+import type { Operator } from "../../domain/chat/identity.js";
+import type { InboundMessage } from "../../domain/chat/message.js";
+import { nearest } from "../../lib/validation/nearest.js";
 import type { LaneRow } from "../conversation.js";
 import { answerCommand, note } from "./answer-command.js";
 import { type Handling, settled } from "./handling.js";

@@ -3,14 +3,14 @@
  * the head of its lane; what keeps failing, or keeps crashing the process, becomes a dead letter and the lane goes on.
  */
 
-import { addressOf } from "../../domain/event.js";
-import { MAY_CRASH } from "../../domain/letters.js";
-import { queueOf } from "../../domain/outbox-queue.js";
+import { addressOf } from "../../domain/chat/event.js";
+import { MAY_CRASH } from "../../domain/deliveries/letters.js";
+import { queueOf } from "../../domain/deliveries/outbox-queue.js";
 import type { NewDelivery, Settlement } from "../../domain/store.js";
 import { HookConditionError, HookFailedError, loggableError } from "../../hooks/errors.js";
-import { MAX_PAUSE_MS, pauseAfter } from "../../lib/backoff.js";
-import type { Clock } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
+import { MAX_PAUSE_MS, pauseAfter } from "../../lib/time/backoff.js";
+import type { Clock } from "../../lib/time/clock.js";
 import { attemptsMade, type Lane, type LaneRow, startOf } from "../conversation.js";
 import { handle } from "../inbound.js";
 import { newlyStored } from "../new-rows.js";

@@ -1,6 +1,7 @@
 /** Runs the hooks of a delivery, once: may it go, and as what? The decision is frozen by the caller, so that no retry runs them again. */
-import { HOOKS_MAY_CRASH } from "../../domain/letters.js";
-import type { OutboundMessage } from "../../domain/message.js";
+
+import type { OutboundMessage } from "../../domain/chat/message.js";
+import { HOOKS_MAY_CRASH } from "../../domain/deliveries/letters.js";
 import type { Delivery } from "../../domain/store.js";
 import { isolate } from "../../fast/isolate.js";
 import { HookFailedError, loggableError } from "../../hooks/errors.js";

@@ -1,10 +1,10 @@
 /** Deletes deliveries that will not be sent, and dead messages of the inbox. */
-import { maySeeIt } from "../../domain/given-up.js";
+import { maySeeIt } from "../../domain/deliveries/given-up.js";
 import type { Delivery } from "../../domain/store.js";
-import { noticeNeverHandled, noticePurged } from "./answer-notices.js";
 import { finish } from "./finish.js";
-import { postedIds } from "./platform-ids.js";
+import { noticeNeverHandled, noticePurged } from "./notices/answer-notices.js";
 import { changesHeldWith } from "./release.js";
+import { postedIds } from "./send/platform-ids.js";
 import type { Outbound } from "./sending.js";
 
 export const DISCARDED = "an operator discarded it";

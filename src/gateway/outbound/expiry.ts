@@ -1,8 +1,8 @@
 /** The time to live of a delivery. */
-import { GIVEN_UP, mayBePosted, saysInDoubt } from "../../domain/given-up.js";
-import { partCountText } from "../../domain/part-count.js";
+import { GIVEN_UP, mayBePosted, saysInDoubt } from "../../domain/deliveries/given-up.js";
+import { partCountText } from "../../domain/deliveries/part-count.js";
 import type { Delivery } from "../../domain/store.js";
-import { formatDuration } from "../../lib/duration.js";
+import { formatDuration } from "../../lib/time/duration.js";
 
 /** A part that may have been posted is not expired but in doubt: sending decides. */
 export function isExpired({ expiresAt, parts }: Delivery, now: number): boolean {

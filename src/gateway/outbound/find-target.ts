@@ -6,11 +6,11 @@ import {
   NO_ID_TO_DELETE,
   NOT_KNOWN_TO_DELETE,
   TARGET_UNKNOWN,
-} from "../../domain/given-up.js";
+} from "../../domain/deliveries/given-up.js";
 import { type Delivery, isUnderWay } from "../../domain/store.js";
 import { noteOutOfReach, OUT_OF_REACH } from "./out-of-reach.js";
-import { postedIds } from "./platform-ids.js";
 import { cancelUnposted } from "./retract.js";
+import { postedIds } from "./send/platform-ids.js";
 import type { Outbound } from "./sending.js";
 
 export type Target =

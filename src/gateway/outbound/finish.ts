@@ -1,9 +1,9 @@
 /** The ways a delivery ends without a request, or with none that posted it; and who is told. */
-import { saysInDoubt } from "../../domain/given-up.js";
+import { saysInDoubt } from "../../domain/deliveries/given-up.js";
 import type { Delivery } from "../../domain/store.js";
-import { showEnd } from "./answer-notices.js";
-import { notifyAsker } from "./notify-asker.js";
-import { reportFailed } from "./report-failed.js";
+import { showEnd } from "./notices/answer-notices.js";
+import { notifyAsker } from "./notices/notify-asker.js";
+import { reportFailed } from "./notices/report-failed.js";
 import type { Outbound, Then } from "./sending.js";
 
 type Ending = "held" | "suppressed" | "cancelled" | "superseded" | "dead" | "sent";

@@ -1,16 +1,16 @@
 /** The chat has another id now: what waits for it goes there, in order, before what is new there. */
-import type { Adapter } from "../../domain/adapter.js";
-import { type Address, formatAddress, parseAddress } from "../../domain/address.js";
-import { IN_DOUBT } from "../../domain/given-up.js";
-import { queueOf, readQueue } from "../../domain/outbox-queue.js";
+import type { Adapter } from "../../domain/chat/adapter.js";
+import { type Address, formatAddress, parseAddress } from "../../domain/chat/address.js";
+import { IN_DOUBT } from "../../domain/deliveries/given-up.js";
+import { queueOf, readQueue } from "../../domain/deliveries/outbox-queue.js";
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import type { Lane } from "../conversation.js";
 import type { Deps } from "../deps.js";
 import type { MovedChats } from "../moved-chats.js";
-import { keepsItsWay } from "./doubt.js";
 import { finish } from "./finish.js";
 import { noteOutOfReach, OUT_OF_REACH, withoutReference } from "./out-of-reach.js";
-import { asCreate, planParts } from "./plan-parts.js";
+import { keepsItsWay } from "./send/doubt.js";
+import { asCreate, planParts } from "./send/plan-parts.js";
 import type { Outbound, Then } from "./sending.js";
 
 /** Every queue is woken, also one that waits for a retry or a pause: what is open in those of the chat follows. */

@@ -1,5 +1,5 @@
 /** A message from before its chat moved: the platform numbers the messages of the new chat afresh, so its id is another message's there. */
-import type { OutboundMessage } from "../../domain/message.js";
+import type { OutboundMessage } from "../../domain/chat/message.js";
 import type { Delivery } from "../../domain/store.js";
 import type { Outbound } from "./sending.js";
 

@@ -2,14 +2,14 @@
  * Platforms that give no usable answer to new messages at present (HTTP 5xx, timeouts). Each message that is sent then is in doubt, so the
  * others wait, in order, while one at a time tries whether the platform takes messages again: those in doubt first, which it posts once by their nonce.
  */
-import type { Adapter, CursorStore } from "../../domain/adapter.js";
-import { parseAddress } from "../../domain/address.js";
-import { mayBePosted } from "../../domain/given-up.js";
-import { queueOf, readQueue } from "../../domain/outbox-queue.js";
+import type { Adapter, CursorStore } from "../../domain/chat/adapter.js";
+import { parseAddress } from "../../domain/chat/address.js";
+import { mayBePosted } from "../../domain/deliveries/given-up.js";
+import { queueOf, readQueue } from "../../domain/deliveries/outbox-queue.js";
 import type { Delivery } from "../../domain/store.js";
-import { backoffMs } from "../../lib/backoff.js";
-import type { Clock, Timer } from "../../lib/clock.js";
 import type { Logger } from "../../lib/logger.js";
+import { backoffMs } from "../../lib/time/backoff.js";
+import type { Clock, Timer } from "../../lib/time/clock.js";
 import type { Background } from "../background.js";
 import type { GatewayConfig } from "../config.js";
 import type { Parking } from "./parking.js";

@@ -1,5 +1,5 @@
 /** Pauses that a platform asked for (`retry_after`), kept on disk so that a restart does not forget them. */
-import { type Address, formatAddress } from "../../domain/address.js";
+import { type Address, formatAddress } from "../../domain/chat/address.js";
 import type { Pause, PauseStore } from "../../domain/store.js";
 
 export class Pauses {

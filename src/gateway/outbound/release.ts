@@ -1,10 +1,10 @@
 /** Sends a delivery after all that is held or dead, because an operator decided so. */
-import { DELETED_BEFORE, heldWith } from "../../domain/given-up.js";
-import { queueOf } from "../../domain/outbox-queue.js";
+import { DELETED_BEFORE, heldWith } from "../../domain/deliveries/given-up.js";
+import { queueOf } from "../../domain/deliveries/outbox-queue.js";
 import type { Delivery } from "../../domain/store.js";
-import { showEnd } from "./answer-notices.js";
 import { goesWith } from "./corrected-with.js";
-import { reportSent } from "./report-sent.js";
+import { showEnd } from "./notices/answer-notices.js";
+import { reportSent } from "./notices/report-sent.js";
 import type { Outbound } from "./sending.js";
 
 /** Far more than are ever made. */

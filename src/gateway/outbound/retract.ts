@@ -1,8 +1,8 @@
 /** The original of a copy was deleted or corrected, or an operator ends it: what was not posted of the copy follows, and so does its author's notice. */
-import { DELETED_BEFORE, isAmbiguous, isInDoubt, isUnanswered, saysInDoubt } from "../../domain/given-up.js";
-import { queueOf } from "../../domain/outbox-queue.js";
+import { DELETED_BEFORE, isAmbiguous, isInDoubt, isUnanswered, saysInDoubt } from "../../domain/deliveries/given-up.js";
+import { queueOf } from "../../domain/deliveries/outbox-queue.js";
 import { type CancelledRest, type Corrected, type Delivery, isUnderWay } from "../../domain/store.js";
-import { showEnd } from "./answer-notices.js";
+import { showEnd } from "./notices/answer-notices.js";
 import type { Outbound } from "./sending.js";
 import { cancelRest, withdraw } from "./withdraw.js";
 

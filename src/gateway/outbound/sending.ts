@@ -8,8 +8,8 @@ import type { SendGate } from "../send-gate.js";
 import type { Outages } from "./outages.js";
 import type { Parking } from "./parking.js";
 import type { Pauses } from "./pauses.js";
-import type { RateLimiter } from "./rate-limit.js";
-import type { Requests } from "./request.js";
+import type { RateLimiter } from "./send/rate-limit.js";
+import type { Requests } from "./send/request.js";
 
 export interface Outbound extends Deps {
   limiter: RateLimiter;

@@ -1,5 +1,5 @@
 /** What a hook's own message means to the conversation it goes to, once it is sent: one of us has spoken. For SLA clocks. */
-import type { ConversationSight } from "../../domain/sla.js";
+import type { ConversationSight } from "../../domain/alerts/sla.js";
 import type { NewDelivery, Store } from "../../domain/store.js";
 
 /** It answers what had come in when it was accepted. None for what only one person sees, for changes of what was said, and for what is not of a hook. */

@@ -2,7 +2,7 @@
  * An edit that a newer one of the same message follows need not be shown: streamed answers and progress coalesce here. Edits of one
  * message may wait in different queues; none is sent beside an older one, or after a newer one.
  */
-import { queueOf } from "../../domain/outbox-queue.js";
+import { queueOf } from "../../domain/deliveries/outbox-queue.js";
 import type { Delivery } from "../../domain/store.js";
 import type { Outbound } from "./sending.js";
 

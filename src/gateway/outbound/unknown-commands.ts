@@ -1,7 +1,7 @@
 /** Buttons whose line calls no command: a press would do nothing, so the log says so when the message goes out. */
 import type { Delivery } from "../../domain/store.js";
 import type { Logger } from "../../lib/logger.js";
-import { nearest } from "../../lib/nearest.js";
+import { nearest } from "../../lib/validation/nearest.js";
 import type { CommandTable } from "../inbound/parse-command.js";
 
 /** So many names are remembered; then each is logged anew. */

@@ -1,7 +1,7 @@
 /** Cancels a delivery that waits for its platform, because it is not needed any more. */
-import { queueOf } from "../../domain/outbox-queue.js";
+import { queueOf } from "../../domain/deliveries/outbox-queue.js";
 import type { CancelledRest, Delivery } from "../../domain/store.js";
-import { reportFailed } from "./report-failed.js";
+import { reportFailed } from "./notices/report-failed.js";
 import type { Outbound } from "./sending.js";
 
 /** False when a part of it was sent, or is being sent. */

@@ -1,12 +1,12 @@
 /** The gateway family: what happens to a message between the platform and its answer. */
 import { z } from "zod";
-import { address } from "../../domain/address.js";
-import { buttonProblems } from "../../domain/button-problems.js";
-import { ROLES } from "../../domain/identity.js";
+import { address } from "../../domain/chat/address.js";
+import { buttonProblems } from "../../domain/chat/button-problems.js";
+import { ROLES } from "../../domain/chat/identity.js";
+import { type InboundMessage, inboundMessage, outboundMessage } from "../../domain/chat/message.js";
+import { saysNothing } from "../../domain/chat/says-nothing.js";
 import { CAUSE_KINDS } from "../../domain/journal.js";
-import { type InboundMessage, inboundMessage, outboundMessage } from "../../domain/message.js";
-import { saysNothing } from "../../domain/says-nothing.js";
-import { strictly } from "../../lib/strictly.js";
+import { strictly } from "../../lib/validation/strictly.js";
 import { ownPoint } from "../point.js";
 import { withoutRaw } from "../without-raw.js";
 

@@ -1,8 +1,8 @@
 /** Missions: plans that are carried out, what is expected of their tasks, the gates between groups, and when they begin by themselves. */
 import { z } from "zod";
-import { type Assessment, assessment } from "../../domain/assessment.js";
-import { type Mission, type MissionReport, mission, missionReport } from "../../domain/mission.js";
-import { TASK_STATUSES, type Task, task } from "../../domain/task.js";
+import { type Assessment, assessment } from "../../domain/orchestrator/assessment.js";
+import { type Mission, type MissionReport, mission, missionReport } from "../../domain/orchestrator/mission.js";
+import { TASK_STATUSES, type Task, task } from "../../domain/orchestrator/task.js";
 import { ownPoint } from "../point.js";
 
 const exampleTask: Task = {

@@ -1,6 +1,13 @@
 /** The orchestration family: what becomes of tasks. Every point fires on every way to what it is named after. */
 import { z } from "zod";
-import { TASK_STATUSES, type Task, task, taskAssessment, taskDraft, taskResult } from "../../domain/task.js";
+import {
+  TASK_STATUSES,
+  type Task,
+  task,
+  taskAssessment,
+  taskDraft,
+  taskResult,
+} from "../../domain/orchestrator/task.js";
 import { ownPoint } from "../point.js";
 
 const example: Task = {

@@ -1,7 +1,7 @@
 /** What the names in a CEL condition refer to: fields of its variables, items of lists, and the names that `exists(item, …)` and the like give to them. */
 import type { ASTNode } from "@marcbachmann/cel-js";
-import { type JsonSchema, propertiesOf } from "../../lib/json-schema.js";
-import { suggestion } from "../../lib/schema-issues.js";
+import { type JsonSchema, propertiesOf } from "../../lib/validation/json-schema.js";
+import { suggestion } from "../../lib/validation/schema-issues.js";
 
 export interface Field {
   /** As it is written: `payload.message.text`, `steps[0].exitCode`. */

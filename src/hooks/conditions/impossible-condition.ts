@@ -3,8 +3,8 @@
  * has, or without any field. The condition is accepted by CEL, and the hook never runs or never skips.
  */
 import { type ASTNode, Environment } from "@marcbachmann/cel-js";
-import { type JsonSchema, onlyField, propertiesOf } from "../../lib/json-schema.js";
-import { once } from "../../lib/on-first-use.js";
+import { once } from "../../lib/concurrency/on-first-use.js";
+import { type JsonSchema, onlyField, propertiesOf } from "../../lib/validation/json-schema.js";
 import {
   fieldOf,
   itemCondition,

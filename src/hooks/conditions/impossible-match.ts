@@ -1,14 +1,14 @@
 /** Fields in a matcher that payloads never have: such a hook would never fire, and its author would not notice. */
-import { PLATFORMS, platformProblem } from "../../domain/platform.js";
-import { type JsonSchema, mayHave, schemaAt } from "../../lib/json-schema.js";
-import { type Issue, suggestion } from "../../lib/schema-issues.js";
-import { type Matcher, mayNameOwnPlatforms } from "../matcher.js";
-import { payloadSchema } from "../payload-schema.js";
+import { PLATFORMS, platformProblem } from "../../domain/chat/platform.js";
+import { type JsonSchema, mayHave, schemaAt } from "../../lib/validation/json-schema.js";
+import { type Issue, suggestion } from "../../lib/validation/schema-issues.js";
 import type { HookPoint } from "../point.js";
+import { type Matcher, mayNameOwnPlatforms } from "../registration/matcher.js";
+import { payloadSchema } from "../registration/payload-schema.js";
 import { conditionProblems, ID_WITHOUT_PLATFORM, valuesOf } from "./impossible-condition.js";
 import { patternProblem } from "./impossible-pattern.js";
 
-/** Where the fields of a matcher are looked for in a payload; see `hooks/matcher.ts`. */
+/** Where the fields of a matcher are looked for in a payload; see `hooks/registration/matcher.ts`. */
 const PLACES: Readonly<Partial<Record<keyof Matcher, readonly string[]>>> = {
   tools: ["toolName"],
   agents: ["agentId", "agent", "assignTo", "task.assignTo", "task.agent", "personalityId"],

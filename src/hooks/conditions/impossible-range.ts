@@ -1,6 +1,6 @@
 /** Numbers and values that a condition asks for and that its field cannot have: below its least, or two at once. */
 import type { ASTNode } from "@marcbachmann/cel-js";
-import type { JsonSchema } from "../../lib/json-schema.js";
+import type { JsonSchema } from "../../lib/validation/json-schema.js";
 
 /** `payload.n > 5`: a field on the left, a value on the right. */
 interface Bound {

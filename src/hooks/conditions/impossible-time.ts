@@ -1,10 +1,10 @@
 /** Times and durations in a CEL condition that compare with nothing: CEL finds that out at each event only, and the hook never runs or never skips. */
 import { type ASTNode, Environment } from "@marcbachmann/cel-js";
+import { once } from "../../lib/concurrency/on-first-use.js";
 import { errorMessage } from "../../lib/errors.js";
-import type { JsonSchema } from "../../lib/json-schema.js";
-import { once } from "../../lib/on-first-use.js";
-import { timezoneProblem } from "../../lib/timezone.js";
-import { evaluation } from "../predicate.js";
+import { timezoneProblem } from "../../lib/time/timezone.js";
+import type { JsonSchema } from "../../lib/validation/json-schema.js";
+import { evaluation } from "../registration/predicate.js";
 import { isNode, type KnownField } from "./condition-field.js";
 import type { Limits } from "./impossible-range.js";
 

@@ -1,6 +1,6 @@
 /** Fields of a CEL condition that a payload may lack, where no `has(…)` protects them: a condition has no answer for a payload without the field. */
 import type { ASTNode } from "@marcbachmann/cel-js";
-import type { JsonSchema } from "../../lib/json-schema.js";
+import type { JsonSchema } from "../../lib/validation/json-schema.js";
 import { type Field, fieldOf, isNode, partsOf, type Scope, scopeOf, visitScoped } from "./condition-field.js";
 import { parseCondition } from "./impossible-condition.js";
 

@@ -1,6 +1,7 @@
 /** Handlers are asked in order whether it is theirs; the first that says so ends the asking. */
-import type { Entry } from "../entry.js";
+
 import { overall } from "../recording.js";
+import type { Entry } from "../registration/entry.js";
 import { checkClaim } from "../results.js";
 import { HookRun } from "../run.js";
 import type { Rules, Sequence } from "./sequence.js";

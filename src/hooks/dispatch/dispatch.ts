@@ -1,6 +1,6 @@
 /** One firing of a hook point, as far as all five models share it: which hooks are skipped, what a failure does, and what handlers see. */
 
-import { isOfStranger } from "../../domain/access.js";
+import { isOfStranger } from "../../domain/chat/access.js";
 import { type Cause, isHandId, type Outcome } from "../../domain/journal.js";
 import { formatSkipReason } from "../../domain/skip-reason.js";
 import type { Armed } from "../../fast/deadline-wheel.js";
@@ -10,12 +10,12 @@ import { errorMessage, type HookgateError, lookable } from "../../lib/errors.js"
 import { newId } from "../../lib/id.js";
 import type { Logger } from "../../lib/logger.js";
 import type { BackgroundRun } from "../background.js";
-import type { Entry } from "../entry.js";
 import { HookConditionError, HookFailedError, HookNotCalledError, wasEnded } from "../errors.js";
 import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint, LifecyclePhase } from "../point.js";
 import { Recording, type RunEnd } from "../recording.js";
+import type { Entry } from "../registration/entry.js";
 import { HookRun, isDeadlineError, lateError, type Settled, stopped } from "../run.js";
 
 /**

@@ -5,11 +5,11 @@
  */
 import { copyOf } from "../../fast/isolate.js";
 import type { HookgateError } from "../../lib/errors.js";
-import type { Entry } from "../entry.js";
 import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint } from "../point.js";
 import { type Ending, overall, type Recording, type RunEnd } from "../recording.js";
+import type { Entry } from "../registration/entry.js";
 import { checkByCaller, checkChange, withPatch } from "../results.js";
 import { HookRun, type Origin } from "../run.js";
 import type { BeforeResult, LifecycleContext } from "../signatures.js";

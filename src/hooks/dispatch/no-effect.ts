@@ -1,5 +1,5 @@
 /** What handlers decide where nothing takes it: named, so that the log can say that it has no effect. */
-import { shown } from "../../lib/plain-issues.js";
+import { shown } from "../../lib/validation/plain-issues.js";
 import { isFields, resultError } from "../results.js";
 import type { LifecycleContext } from "../signatures.js";
 

@@ -6,11 +6,11 @@
  */
 import { type SequenceWait, takeSequenceWait } from "../../fast/waits.js";
 import type { HookgateError } from "../../lib/errors.js";
-import type { Entry } from "../entry.js";
 import { HookFailedError } from "../errors.js";
 import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint, LifecyclePhase } from "../point.js";
+import type { Entry } from "../registration/entry.js";
 import { deadlineError, HookRun, stopped } from "../run.js";
 import { Dispatch, isThenable, promiseOf } from "./dispatch.js";
 import { decisionIn } from "./no-effect.js";

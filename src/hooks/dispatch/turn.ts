@@ -5,10 +5,10 @@
 import { errorMessage, type HookgateError } from "../../lib/errors.js";
 import { type Attributed, applyBudgets } from "../budget.js";
 import type { Contribution } from "../contribution.js";
-import type { Entry } from "../entry.js";
-import { batchEntries, byPriorityThenId } from "../order.js";
 import { overall } from "../recording.js";
-import type { Budget } from "../registration.js";
+import type { Entry } from "../registration/entry.js";
+import { batchEntries, byPriorityThenId } from "../registration/order.js";
+import type { Budget } from "../registration/registration.js";
 import { checkContributions } from "../results.js";
 import { HookRun, type Settled } from "../run.js";
 import type { Diagnostic, PhaseResult, TurnRun } from "../signatures.js";

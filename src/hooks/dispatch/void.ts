@@ -1,11 +1,11 @@
 /** All handlers at once; the caller waits until all have settled. `after` of the lifecycle model is this, with its own context. */
 import { takeVoidWait, type VoidWait } from "../../fast/waits.js";
 import { lookable } from "../../lib/errors.js";
-import type { Entry } from "../entry.js";
 import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint, LifecyclePhase } from "../point.js";
 import { overall } from "../recording.js";
+import type { Entry } from "../registration/entry.js";
 import { deadlineError, HookRun, stopped } from "../run.js";
 import { Dispatch, isThenable, promiseOf } from "./dispatch.js";
 import { LifecycleRun } from "./lifecycle.js";

@@ -1,6 +1,6 @@
 /** /api/v1/alerts: what is late or broken, and what one does about it. */
 import { z } from "zod";
-import { ALERT_STATES, SEVERITIES } from "../../domain/alert.js";
+import { ALERT_STATES, SEVERITIES } from "../../domain/alerts/alert.js";
 import { page, pageNumber, pageSize } from "./answers.js";
 import { endpoint } from "./endpoint.js";
 

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
-import type { OptionValue } from "../../domain/command.js";
+import type { OptionValue } from "../../domain/chat/command.js";
 import type { CommandAnswer } from "../../gateway/commands.js";
 import { HookgateError } from "../../lib/errors.js";
 import { operatorOf } from "../operator.js";

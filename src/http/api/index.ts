@@ -1,6 +1,6 @@
 /** /api/v1: its endpoints, and the document that describes them. */
 import { createHash } from "node:crypto";
-import { once } from "../../lib/on-first-use.js";
+import { once } from "../../lib/concurrency/on-first-use.js";
 import { openRoute, type Route } from "../route.js";
 import { alertEndpoints } from "./alerts.js";
 import { API_ROOT, type Endpoint } from "./endpoint.js";

@@ -1,7 +1,7 @@
 /** /api/v1/missions, /gates and /schedules: plans that are carried out, what holds them up, and when they begin by themselves. */
 import { z } from "zod";
-import { gateState, groupState, MISSION_STATUSES, missionReport } from "../../domain/mission.js";
-import { TASK_STATUSES } from "../../domain/task.js";
+import { gateState, groupState, MISSION_STATUSES, missionReport } from "../../domain/orchestrator/mission.js";
+import { TASK_STATUSES } from "../../domain/orchestrator/task.js";
 import { page, pageNumber } from "./answers.js";
 import { endpoint } from "./endpoint.js";
 

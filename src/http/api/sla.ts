@@ -1,6 +1,6 @@
 /** /api/v1/sla: what is due when, and how well targets are met. */
 import { z } from "zod";
-import { SLA_MEASURES } from "../../domain/sla.js";
+import { SLA_MEASURES } from "../../domain/alerts/sla.js";
 import { page, pageNumber, pageSize } from "./answers.js";
 import { endpoint } from "./endpoint.js";
 

@@ -1,6 +1,6 @@
 /** /api/v1/tasks: work for programs, agents and people, and what becomes of it. */
 import { z } from "zod";
-import { task as storedTask, TASK_STATUSES } from "../../domain/task.js";
+import { task as storedTask, TASK_STATUSES } from "../../domain/orchestrator/task.js";
 import { page, pageNumber, pageSize } from "./answers.js";
 import { endpoint } from "./endpoint.js";
 

@@ -1,10 +1,10 @@
 /** Operator commands: the table, completion, and running one for a program or the command line. */
 import { z } from "zod";
-import type { OptionValue } from "../../domain/command.js";
-import type { OutboundMessage } from "../../domain/message.js";
+import type { OptionValue } from "../../domain/chat/command.js";
+import type { OutboundMessage } from "../../domain/chat/message.js";
 import { HookgateError } from "../../lib/errors.js";
-import { readJson } from "../../lib/json-depth.js";
 import { tokensInWords } from "../../lib/markdown/tokens.js";
+import { readJson } from "../../lib/validation/json-depth.js";
 import { operatorOf } from "../operator.js";
 import { needWeb, personRoute } from "../route.js";
 

@@ -1,5 +1,5 @@
 /** For monitoring of the process: alive, ready, metrics. */
-import type { AdapterState } from "../../domain/adapter.js";
+import type { AdapterState } from "../../domain/chat/adapter.js";
 import { HookgateError } from "../../lib/errors.js";
 import { storeWords } from "../errors.js";
 import { type HttpDeps, openRoute } from "../route.js";

@@ -1,5 +1,5 @@
 /** Where a text may be cut without breaking a character as people see it. */
-import { once } from "../on-first-use.js";
+import { once } from "../concurrency/on-first-use.js";
 
 /** Clusters longer than this are cut between code points; no keyboard makes them. */
 const CLUSTER_MAX = 256;

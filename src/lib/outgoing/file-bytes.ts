@@ -1,10 +1,10 @@
 /** The bytes behind an attachment's address: `data:`, `file:`, or fetched over guarded HTTP. */
 import { readFile, stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { systemClock } from "../clock.js";
 import { errorMessage, HookgateError } from "../errors.js";
-import type { LostFile } from "../lost-file.js";
+import type { LostFile } from "../files/lost-file.js";
 import { isTransientStatus, retryAfterMs } from "../retry-after.js";
+import { systemClock } from "../time/clock.js";
 import type { Destinations } from "./destinations.js";
 import { guardedRequest } from "./request.js";
 

@@ -1,5 +1,5 @@
 /** Ending a process group whole. A negative process id addresses the group; its number stays taken while anybody is in it. */
-import type { Clock } from "../clock.js";
+import type { Clock } from "../time/clock.js";
 import { findFamily, processStart } from "./table.js";
 
 /** The group of a program that we started. */

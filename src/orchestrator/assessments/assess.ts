@@ -3,6 +3,7 @@
  * nothing about the task; the caller does. Asked again after a crash it gives the verdict that it had.
  */
 
+import { roundMark } from "../../domain/journal.js";
 import {
   type Assessment,
   type AssessmentStore,
@@ -10,24 +11,23 @@ import {
   assessmentId,
   type Check,
   type PassedAssessment,
-} from "../../domain/assessment.js";
+} from "../../domain/orchestrator/assessment.js";
 import {
   EXPECTATION_KINDS,
   type Expectation,
   type ExpectationKind,
   expectation,
   expectationName,
-} from "../../domain/expectation.js";
-import { roundMark } from "../../domain/journal.js";
-import type { Assess, Assessed, Task } from "../../domain/task.js";
+} from "../../domain/orchestrator/expectation.js";
+import type { Assess, Assessed, Task } from "../../domain/orchestrator/task.js";
 import type { Attempts } from "../../hooks/attempts.js";
 import type { DispatchOptions } from "../../hooks/options.js";
 import type { HookRegistry } from "../../hooks/registry.js";
-import type { Clock } from "../../lib/clock.js";
-import { parseDuration } from "../../lib/duration.js";
+import { inTurn as oneAtATime } from "../../lib/concurrency/in-turn.js";
 import { errorMessage } from "../../lib/errors.js";
-import { inTurn as oneAtATime } from "../../lib/in-turn.js";
-import { valueProblem } from "../../lib/value-problem.js";
+import type { Clock } from "../../lib/time/clock.js";
+import { parseDuration } from "../../lib/time/duration.js";
+import { valueProblem } from "../../lib/validation/value-problem.js";
 import type { Pending } from "../../pending/pending.js";
 import { failedClosed, firedFor } from "../tasks/ask-hooks.js";
 import type { CheckDeps } from "./checks/check.js";

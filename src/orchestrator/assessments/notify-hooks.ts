@@ -1,5 +1,5 @@
 /** Hooks (`after`) are notified of assessments that they let pass. */
-import { assessmentId, type PassedAssessment } from "../../domain/assessment.js";
+import { assessmentId, type PassedAssessment } from "../../domain/orchestrator/assessment.js";
 import type { NewPending } from "../../domain/pending.js";
 import type { Attempts } from "../../hooks/attempts.js";
 import type { HookRegistry } from "../../hooks/registry.js";

@@ -1,7 +1,7 @@
 /** What keeps an expectation from ever being checked, known before anything is done: for plans, and for tasks that are written in chat. */
-import type { Expectation } from "../../domain/expectation.js";
+import type { Expectation } from "../../domain/orchestrator/expectation.js";
 import { errorMessage } from "../../lib/errors.js";
-import { suggestion } from "../../lib/schema-issues.js";
+import { suggestion } from "../../lib/validation/schema-issues.js";
 import { compileExpectation } from "./checks/compile-when.js";
 
 export function expectationProblem(one: Expectation, models: readonly string[]): string | undefined {

@@ -3,11 +3,16 @@
  * kept before the next one is thought of, and doing one twice changes nothing.
  */
 
-import { type GateState, type Mission, type MissionRow, mission as missionSchema } from "../../domain/mission.js";
-import { type Actor, isEnded, type Task } from "../../domain/task.js";
+import {
+  type GateState,
+  type Mission,
+  type MissionRow,
+  mission as missionSchema,
+} from "../../domain/orchestrator/mission.js";
+import { type Actor, isEnded, type Task } from "../../domain/orchestrator/task.js";
 import type { Catalogue } from "../../hooks/catalogue/index.js";
 import type { BeforeResult, PayloadOf } from "../../hooks/signatures.js";
-import { pathText } from "../../lib/schema-issues.js";
+import { pathText } from "../../lib/validation/schema-issues.js";
 import { failedClosed } from "../tasks/ask-hooks.js";
 import { cancelReason } from "./card.js";
 import { checkPlan } from "./check-plan.js";

@@ -1,10 +1,10 @@
 /** A mission on one message that is edited as it goes on: a bar, what is running now, what it waits for. */
 
-import type { Button, Card, OutboundMessage } from "../../domain/message.js";
-import { type GateState, isMissionOver, type Mission } from "../../domain/mission.js";
-import { isEnded, type Task } from "../../domain/task.js";
-import { formatDuration } from "../../lib/duration.js";
+import type { Button, Card, OutboundMessage } from "../../domain/chat/message.js";
+import { type GateState, isMissionOver, type Mission } from "../../domain/orchestrator/mission.js";
+import { isEnded, type Task } from "../../domain/orchestrator/task.js";
 import { plainLine } from "../../lib/markdown/escape.js";
+import { formatDuration } from "../../lib/time/duration.js";
 import { whyShut } from "../quality-gates/evaluate.js";
 
 const WIDTH = 10;

@@ -1,13 +1,13 @@
 /** Whether a plan can be carried out: its form, and what its names mean. Every problem at once, also when the form is wrong somewhere. */
 import { z } from "zod";
-import { expectation } from "../../domain/expectation.js";
-import type { Role } from "../../domain/identity.js";
-import { gateSpec, type Plan, plan, planGroup, planTask } from "../../domain/plan.js";
-import { cronProblem } from "../../lib/cron.js";
+import type { Role } from "../../domain/chat/identity.js";
+import { expectation } from "../../domain/orchestrator/expectation.js";
+import { gateSpec, type Plan, plan, planGroup, planTask } from "../../domain/orchestrator/plan.js";
 import { errorMessage } from "../../lib/errors.js";
-import { PLAIN } from "../../lib/plain-issues.js";
-import { type Issue, issuesOf, suggestion } from "../../lib/schema-issues.js";
-import { localTimezone } from "../../lib/timezone.js";
+import { cronProblem } from "../../lib/time/cron.js";
+import { localTimezone } from "../../lib/time/timezone.js";
+import { PLAIN } from "../../lib/validation/plain-issues.js";
+import { type Issue, issuesOf, suggestion } from "../../lib/validation/schema-issues.js";
 import { compileExpectation } from "../assessments/checks/compile-when.js";
 import { judgeProblem } from "../assessments/problem.js";
 import { compileGate } from "../quality-gates/compile-gate.js";

@@ -1,14 +1,15 @@
 /** What missions are made of and reach. Tasks belong to the orchestrator: they are created, let go and cancelled through what is passed in. */
-import type { Address } from "../../domain/address.js";
+
+import type { EntityChanged } from "../../domain/alerts/watched.js";
+import type { Address } from "../../domain/chat/address.js";
+import type { OutboundMessage } from "../../domain/chat/message.js";
 import type { Cause } from "../../domain/journal.js";
-import type { OutboundMessage } from "../../domain/message.js";
-import type { MissionStore } from "../../domain/mission.js";
-import type { Actor, Task, TaskOrigin, TaskSpecInput, TaskStatus } from "../../domain/task.js";
-import type { EntityChanged } from "../../domain/watched.js";
+import type { MissionStore } from "../../domain/orchestrator/mission.js";
+import type { Actor, Task, TaskOrigin, TaskSpecInput, TaskStatus } from "../../domain/orchestrator/task.js";
 import type { Attempts } from "../../hooks/attempts.js";
 import type { HookRegistry } from "../../hooks/registry.js";
-import type { Clock } from "../../lib/clock.js";
 import type { Logger } from "../../lib/logger.js";
+import type { Clock } from "../../lib/time/clock.js";
 import type { Pending } from "../../pending/pending.js";
 import type { PlanSurroundings } from "./check-plan.js";
 import type { Plans } from "./plans.js";

@@ -1,5 +1,5 @@
 /** Writes a mission: a change is made over the version that was read, or not at all; clocks are notified after it. */
-import type { Mission, MissionReport, MissionRow } from "../../domain/mission.js";
+import type { Mission, MissionReport, MissionRow } from "../../domain/orchestrator/mission.js";
 import type { NewPending } from "../../domain/pending.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import type { MissionDeps } from "./deps.js";

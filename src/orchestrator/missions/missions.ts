@@ -1,21 +1,21 @@
 /** Missions at work: started, continued after every change of their parts, held, released and ended. All state is in the rows. */
 import { createHash } from "node:crypto";
 import { EventEmitter, once as nextEvent } from "node:events";
-import type { Address } from "../../domain/address.js";
-import { highestRole, type Role } from "../../domain/identity.js";
+import type { Address } from "../../domain/chat/address.js";
+import { highestRole, type Role } from "../../domain/chat/identity.js";
 import {
   isGateOpen,
   isMissionOver,
   type Mission,
   type MissionFilter,
   type MissionReport,
-} from "../../domain/mission.js";
-import { planTasks } from "../../domain/plan.js";
-import type { StartedMission } from "../../domain/schedule.js";
-import { isEnded, type Task } from "../../domain/task.js";
+} from "../../domain/orchestrator/mission.js";
+import { planTasks } from "../../domain/orchestrator/plan.js";
+import type { StartedMission } from "../../domain/orchestrator/schedule.js";
+import { isEnded, type Task } from "../../domain/orchestrator/task.js";
 import type { Work } from "../../domain/work.js";
+import { createWork } from "../../lib/concurrency/work.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
-import { createWork } from "../../lib/work.js";
 import { advance } from "./advance.js";
 import { missionCard } from "./card.js";
 import type { MissionDeps } from "./deps.js";

@@ -1,10 +1,10 @@
 /** A mission as it is stored first, and the tasks that its plan becomes. */
-import type { Address } from "../../domain/address.js";
-import type { Mission } from "../../domain/mission.js";
-import { deadlineAt, type Plan, type PlanTask, planTasks } from "../../domain/plan.js";
-import type { TaskSpecInput } from "../../domain/task.js";
-import { parseDuration } from "../../lib/duration.js";
+import type { Address } from "../../domain/chat/address.js";
+import type { Mission } from "../../domain/orchestrator/mission.js";
+import { deadlineAt, type Plan, type PlanTask, planTasks } from "../../domain/orchestrator/plan.js";
+import type { TaskSpecInput } from "../../domain/orchestrator/task.js";
 import { newId } from "../../lib/id.js";
+import { parseDuration } from "../../lib/time/duration.js";
 
 export interface Start {
   id?: string;

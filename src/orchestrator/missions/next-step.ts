@@ -1,7 +1,7 @@
 /** What a mission needs next, from its row and its tasks. Decides only, so that a mission that was cut off anywhere goes on from what is on disk. */
-import { type GateState, type GroupState, isGateOpen, type Mission } from "../../domain/mission.js";
-import { groupsBefore, type PlanGroup } from "../../domain/plan.js";
-import { isEnded, type Task } from "../../domain/task.js";
+import { type GateState, type GroupState, isGateOpen, type Mission } from "../../domain/orchestrator/mission.js";
+import { groupsBefore, type PlanGroup } from "../../domain/orchestrator/plan.js";
+import { isEnded, type Task } from "../../domain/orchestrator/task.js";
 import { type Evaluation, evaluateGate } from "../quality-gates/evaluate.js";
 
 export type Step =

@@ -1,6 +1,6 @@
 /** What follows a mission's change, after its commit: hooks (`after`), and the last words on its card. */
 import type { Cause } from "../../domain/journal.js";
-import type { Mission } from "../../domain/mission.js";
+import type { Mission } from "../../domain/orchestrator/mission.js";
 import type { NewPending } from "../../domain/pending.js";
 import type { Attempts } from "../../hooks/attempts.js";
 import type { HookRegistry } from "../../hooks/registry.js";

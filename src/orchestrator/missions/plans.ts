@@ -1,12 +1,12 @@
 /** Where plans are written: the YAML and JSON files of the folder `missions` beside the configuration. Read anew whenever one is asked for. */
 import { basename, extname, join } from "node:path";
-import type { Plan } from "../../domain/plan.js";
-import { deadLinkAt } from "../../lib/dead-link.js";
+import type { Plan } from "../../domain/orchestrator/plan.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
-import { isNoFolder, listFolder } from "../../lib/list-folder.js";
-import { pathText, suggestion } from "../../lib/schema-issues.js";
-import { readTextFile } from "../../lib/text-file.js";
-import { type Position, parseYaml } from "../../lib/yaml-source.js";
+import { deadLinkAt } from "../../lib/files/dead-link.js";
+import { isNoFolder, listFolder } from "../../lib/files/list-folder.js";
+import { readTextFile } from "../../lib/files/text-file.js";
+import { pathText, suggestion } from "../../lib/validation/schema-issues.js";
+import { type Position, parseYaml } from "../../lib/validation/yaml-source.js";
 import { checkPlan, type PlanSurroundings } from "./check-plan.js";
 
 export interface PlanProblem extends Position {

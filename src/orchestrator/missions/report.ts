@@ -1,7 +1,7 @@
 /** A mission in figures: what was done, how long it took, how often it was tried, how good it was, what came out. */
-import type { Mission, MissionReport, MissionStatus, TaskReport } from "../../domain/mission.js";
-import { planTasks } from "../../domain/plan.js";
-import type { Task } from "../../domain/task.js";
+import type { Mission, MissionReport, MissionStatus, TaskReport } from "../../domain/orchestrator/mission.js";
+import { planTasks } from "../../domain/orchestrator/plan.js";
+import type { Task } from "../../domain/orchestrator/task.js";
 
 const MAX_OUTCOME = 400;
 

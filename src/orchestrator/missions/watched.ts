@@ -1,8 +1,8 @@
 /** A mission as SLA clocks know it. */
 
-import { formatAddress } from "../../domain/address.js";
-import { isMissionOver, type Mission } from "../../domain/mission.js";
-import type { FactsOf, Watched } from "../../domain/watched.js";
+import type { FactsOf, Watched } from "../../domain/alerts/watched.js";
+import { formatAddress } from "../../domain/chat/address.js";
+import { isMissionOver, type Mission } from "../../domain/orchestrator/mission.js";
 import { withoutUndefined } from "../../lib/without-undefined.js";
 
 export function watchedMission(mission: Mission): Watched<"mission"> {

@@ -1,5 +1,5 @@
 /** A gate's `when`: CEL over `gate.avgScore`, `gate.allPassed`, `gate.tasks`. */
-import { type Condition, compileCondition } from "../../hooks/predicate.js";
+import { type Condition, compileCondition } from "../../hooks/registration/predicate.js";
 
 /** Throws a `HookgateError` for what cannot be read. */
 export function compileGate(source: string): Condition {

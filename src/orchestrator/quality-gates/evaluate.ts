@@ -1,7 +1,7 @@
 /** The verdict of a gate on its group. Computes only; asking hooks and keeping the verdict is the mission's business. */
-import { type GateState, isGateOpen } from "../../domain/mission.js";
-import type { GateSpec } from "../../domain/plan.js";
-import type { Task } from "../../domain/task.js";
+import { type GateState, isGateOpen } from "../../domain/orchestrator/mission.js";
+import type { GateSpec } from "../../domain/orchestrator/plan.js";
+import type { Task } from "../../domain/orchestrator/task.js";
 import { compileGate } from "./compile-gate.js";
 
 export interface GateTask {

@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import type { ModelAnswer, Models, ModelTool } from "../../domain/model.js";
-import { asData, newDataTag, withoutMarks, withTags } from "../../lib/data-marks.js";
+import { asData, newDataTag, withoutMarks, withTags } from "../../lib/text/data-marks.js";
 import { withoutUndefined } from "../../lib/without-undefined.js";
 import type { AgentConfig } from "../config.js";
 import { briefOf, type Ending, failedEnding, howOf, type Job, type Runner } from "./runner.js";

@@ -3,10 +3,10 @@
  * knows a request that comes again; its answer is the result.
  */
 
-import type { Clock } from "../../lib/clock.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import type { Destinations } from "../../lib/outgoing/destinations.js";
-import { sign } from "../../lib/webhook-signature.js";
+import { sign } from "../../lib/signing/webhook-signature.js";
+import type { Clock } from "../../lib/time/clock.js";
 import { definedOf } from "../../lib/without-undefined.js";
 import type { HttpConfig } from "../config.js";
 import { briefOf, dataOf, failedEnding, howOf, type Job, type Runner } from "./runner.js";

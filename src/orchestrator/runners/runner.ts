@@ -1,6 +1,6 @@
 /** Runners do a task's work by themselves: a program, a request, a model. People are not run, but asked (`../asked.ts`). */
-import type { Task, TaskResult } from "../../domain/task.js";
-import { readJson } from "../../lib/json-depth.js";
+import type { Task, TaskResult } from "../../domain/orchestrator/task.js";
+import { readJson } from "../../lib/validation/json-depth.js";
 
 export interface Job {
   task: Task;

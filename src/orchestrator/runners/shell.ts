@@ -6,8 +6,8 @@
 
 import { resolve } from "node:path";
 import { errorMessage } from "../../lib/errors.js";
-import type { Processes, ProgramEnd } from "../../lib/process.js";
-import { secretMask } from "../../lib/secret.js";
+import type { Processes, ProgramEnd } from "../../lib/process/process.js";
+import { secretMask } from "../../lib/signing/secret.js";
 import { definedOf, withoutUndefined } from "../../lib/without-undefined.js";
 import type { ShellConfig } from "../config.js";
 import { briefOf, dataOf, type Ending, failedEnding, howOf, type Job, type Runner } from "./runner.js";

@@ -1,9 +1,9 @@
 /** What schedules reach. */
-import type { ScheduleStore } from "../../domain/schedule.js";
+import type { ScheduleStore } from "../../domain/orchestrator/schedule.js";
 import type { Attempts } from "../../hooks/attempts.js";
 import type { HookRegistry } from "../../hooks/registry.js";
-import type { Clock } from "../../lib/clock.js";
 import type { Logger } from "../../lib/logger.js";
+import type { Clock } from "../../lib/time/clock.js";
 import type { Missions } from "../missions/missions.js";
 
 export interface ScheduleDeps {

@@ -1,14 +1,14 @@
 /** Missions that begin by themselves. The next time of each is a row; what was missed while the gateway was down is made good once. */
-import type { Address } from "../../domain/address.js";
-import type { Plan } from "../../domain/plan.js";
-import type { Schedule, ScheduleOutcome } from "../../domain/schedule.js";
+import type { Address } from "../../domain/chat/address.js";
+import type { Plan } from "../../domain/orchestrator/plan.js";
+import type { Schedule, ScheduleOutcome } from "../../domain/orchestrator/schedule.js";
 import type { Work } from "../../domain/work.js";
-import { cronProblem } from "../../lib/cron.js";
+import { createWork } from "../../lib/concurrency/work.js";
 import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
-import { nearest } from "../../lib/nearest.js";
-import { localTimezone, timezoneProblem } from "../../lib/timezone.js";
-import { createWork } from "../../lib/work.js";
+import { cronProblem } from "../../lib/time/cron.js";
+import { localTimezone, timezoneProblem } from "../../lib/time/timezone.js";
+import { nearest } from "../../lib/validation/nearest.js";
 import { invalidPlan, isPlansFolder, type PlanFile, planOf } from "../missions/plans.js";
 import type { ScheduleDeps } from "./deps.js";
 import { dispatchIdOf, nextTime, withNext } from "./times.js";

@@ -1,7 +1,7 @@
 /** When a schedule comes, and what it is called. Nothing in here waits. */
 import { createHash } from "node:crypto";
-import type { Schedule } from "../../domain/schedule.js";
-import { nextCron } from "../../lib/cron.js";
+import type { Schedule } from "../../domain/orchestrator/schedule.js";
+import { nextCron } from "../../lib/time/cron.js";
 
 /** The first time after `after`; undefined when it is paused, or never comes again. */
 export function nextTime({ expression, timezone, paused }: Schedule, after: number): number | undefined {

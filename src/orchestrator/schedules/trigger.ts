@@ -2,10 +2,10 @@
  * A schedule's time came: `schedule:trigger`, then the mission and the next time in one transaction. The next time comes in any case,
  * also after a veto or with a plan that cannot be run.
  */
-import type { Schedule, ScheduleOutcome, StartedMission } from "../../domain/schedule.js";
-import { isMissed } from "../../lib/cron.js";
-import { formatDuration } from "../../lib/duration.js";
+import type { Schedule, ScheduleOutcome, StartedMission } from "../../domain/orchestrator/schedule.js";
 import { errorMessage } from "../../lib/errors.js";
+import { isMissed } from "../../lib/time/cron.js";
+import { formatDuration } from "../../lib/time/duration.js";
 import { notification } from "../missions/notify-hooks.js";
 import { failedClosed } from "../tasks/ask-hooks.js";
 import type { ScheduleDeps } from "./deps.js";

@@ -1,6 +1,6 @@
 /** Asks every point that a change is about, in turn, whether it may be. What hooks make of the result and the reason holds. */
-import { formatAddress } from "../../domain/address.js";
-import { type Actor, type Task, taskResult } from "../../domain/task.js";
+import { formatAddress } from "../../domain/chat/address.js";
+import { type Actor, type Task, taskResult } from "../../domain/orchestrator/task.js";
 import type { Attempts } from "../../hooks/attempts.js";
 import { HookFailedError } from "../../hooks/errors.js";
 import type { DispatchOptions } from "../../hooks/options.js";

@@ -1,6 +1,6 @@
 /** Has work that was handed in judged: passed is done, not passed is done again with what was found, and a hook's veto leaves it to a person. */
-import { assessmentId } from "../../domain/assessment.js";
-import type { Assessed, Task } from "../../domain/task.js";
+import { assessmentId } from "../../domain/orchestrator/assessment.js";
+import type { Assessed, Task } from "../../domain/orchestrator/task.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { StepDeps } from "./step-deps.js";
 

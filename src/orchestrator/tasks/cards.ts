@@ -1,7 +1,7 @@
 /** Which messages show a task: one where it came from, and one for each person who was given it. */
 
-import { type Address, parseAddress } from "../../domain/address.js";
-import type { Task } from "../../domain/task.js";
+import { type Address, parseAddress } from "../../domain/chat/address.js";
+import type { Task } from "../../domain/orchestrator/task.js";
 import type { OrchestratorConfig, PersonConfig } from "../config.js";
 import type { OrchestratorDeps } from "../deps.js";
 

@@ -1,6 +1,6 @@
 /** Creates a task, once for an id: its fields checked, hooks asked, on disk with the first entry of its history. */
 
-import { formatAddress } from "../../domain/address.js";
+import { formatAddress } from "../../domain/chat/address.js";
 import { numberedDispatch } from "../../domain/journal.js";
 import {
   type Actor,
@@ -9,15 +9,15 @@ import {
   type TaskSpec,
   type TaskSpecInput,
   taskSpec,
-} from "../../domain/task.js";
-import type { TaskEvent, TaskStore } from "../../domain/task-store.js";
+} from "../../domain/orchestrator/task.js";
+import type { TaskEvent, TaskStore } from "../../domain/orchestrator/task-store.js";
 import type { Attempts } from "../../hooks/attempts.js";
 import type { HookRegistry } from "../../hooks/registry.js";
-import type { Clock } from "../../lib/clock.js";
 import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
-import { PLAIN } from "../../lib/plain-issues.js";
-import { issuesOf, pathText } from "../../lib/schema-issues.js";
+import type { Clock } from "../../lib/time/clock.js";
+import { PLAIN } from "../../lib/validation/plain-issues.js";
+import { issuesOf, pathText } from "../../lib/validation/schema-issues.js";
 import { withoutUndefined } from "../../lib/without-undefined.js";
 import { assigneeOf, assigneeProblem } from "../assignee.js";
 import type { OrchestratorConfig } from "../config.js";

@@ -7,10 +7,10 @@ import {
   type TaskAssessment,
   type TaskResult,
   type TaskStatus,
-} from "../../domain/task.js";
-import { backoffMs, MAX_PAUSE_MS } from "../../lib/backoff.js";
-import type { Clock } from "../../lib/clock.js";
-import { formatDuration } from "../../lib/duration.js";
+} from "../../domain/orchestrator/task.js";
+import { backoffMs, MAX_PAUSE_MS } from "../../lib/time/backoff.js";
+import type { Clock } from "../../lib/time/clock.js";
+import { formatDuration } from "../../lib/time/duration.js";
 import type { OrchestratorConfig, RunnerConfig } from "../config.js";
 import type { Changes } from "../deps.js";
 import type { Ending } from "../runners/runner.js";

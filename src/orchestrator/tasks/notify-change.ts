@@ -1,8 +1,9 @@
 /** What follows a task's change, after its commit: hooks (`after`), and clocks, its mission, tasks that wait for it and its card. */
+
+import type { EntityChanged } from "../../domain/alerts/watched.js";
+import { isEnded, type Task, type TaskChanged, type TaskDraft } from "../../domain/orchestrator/task.js";
+import type { TaskEvent } from "../../domain/orchestrator/task-store.js";
 import type { NewPending } from "../../domain/pending.js";
-import { isEnded, type Task, type TaskChanged, type TaskDraft } from "../../domain/task.js";
-import type { TaskEvent } from "../../domain/task-store.js";
-import type { EntityChanged } from "../../domain/watched.js";
 import type { Attempts } from "../../hooks/attempts.js";
 import type { DispatchOptions } from "../../hooks/options.js";
 import type { HookRegistry } from "../../hooks/registry.js";

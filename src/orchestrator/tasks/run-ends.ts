@@ -2,8 +2,9 @@
  * How runs ended, on disk before hooks are asked about it: after a crash they are asked again, under the same dispatch ids, and the program
  * does not run again. After too many such crashes the task waits for a person, who has the hooks asked again or decides.
  */
+
+import type { Task } from "../../domain/orchestrator/task.js";
 import type { KeyValueStore } from "../../domain/store.js";
-import type { Task } from "../../domain/task.js";
 import type { Ending } from "../runners/runner.js";
 import type { Finish } from "./finish.js";
 

@@ -1,6 +1,6 @@
 /** What the orchestrator itself does next with a task, by its state. Every branch changes the row or puts it off, so that nothing is asked for again and again. */
-import type { Actor, Task } from "../../domain/task.js";
-import type { TaskStore } from "../../domain/task-store.js";
+import type { Actor, Task } from "../../domain/orchestrator/task.js";
+import type { TaskStore } from "../../domain/orchestrator/task-store.js";
 import { newId } from "../../lib/id.js";
 import { type Assignee, assigneeOf } from "../assignee.js";
 import { runnerNamed } from "../runners/index.js";

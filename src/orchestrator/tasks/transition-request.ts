@@ -1,7 +1,7 @@
 /** A requested change of a task: another state, and what comes with it. */
 
-import type { Actor, Task, TaskStatus } from "../../domain/task.js";
-import type { TaskTiming } from "../../domain/task-store.js";
+import type { Actor, Task, TaskStatus } from "../../domain/orchestrator/task.js";
+import type { TaskTiming } from "../../domain/orchestrator/task-store.js";
 import type { Changes } from "../deps.js";
 
 /** Asked and told besides task:transition, where a change is more than that. */

@@ -12,12 +12,12 @@ import {
   type Task,
   type TaskHold,
   type TaskStatus,
-} from "../../domain/task.js";
-import type { TaskEvent, TaskStore, TaskTiming } from "../../domain/task-store.js";
+} from "../../domain/orchestrator/task.js";
+import type { TaskEvent, TaskStore, TaskTiming } from "../../domain/orchestrator/task-store.js";
 import type { Attempts } from "../../hooks/attempts.js";
 import type { HookRegistry } from "../../hooks/registry.js";
-import type { Clock } from "../../lib/clock.js";
 import { HookgateError } from "../../lib/errors.js";
+import type { Clock } from "../../lib/time/clock.js";
 import { type Changes, withChanges } from "../deps.js";
 import { askHooks } from "./ask-hooks.js";
 import { afterChange } from "./notify-change.js";

@@ -1,8 +1,8 @@
 /** A task as SLA clocks see it. */
 
-import { formatAddress } from "../../domain/address.js";
-import { isEnded, type Task } from "../../domain/task.js";
-import type { FactsOf, Watched } from "../../domain/watched.js";
+import type { FactsOf, Watched } from "../../domain/alerts/watched.js";
+import { formatAddress } from "../../domain/chat/address.js";
+import { isEnded, type Task } from "../../domain/orchestrator/task.js";
 import { withoutUndefined } from "../../lib/without-undefined.js";
 
 export function watchedOf(task: Task): Watched<"task"> {

@@ -1,6 +1,6 @@
 /** Alerts. A change of one goes in whole (row, history, places, notices, what its cards owe) or not at all. */
-import type { Alert, AlertEvent, AlertState, AlertStore } from "../../domain/alert.js";
-import { noticeWords } from "../../domain/notice-words.js";
+import type { Alert, AlertEvent, AlertState, AlertStore } from "../../domain/alerts/alert.js";
+import { noticeWords } from "../../domain/alerts/notice-words.js";
 import type { Connection } from "../connection.js";
 import { createCards } from "./cards.js";
 import { createNotices } from "./notices.js";

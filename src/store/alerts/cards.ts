@@ -1,5 +1,5 @@
 /** Where alerts are told: places that wait for their card, and the cards. */
-import type { AlertCard, AlertStore } from "../../domain/alert.js";
+import type { AlertCard, AlertStore } from "../../domain/alerts/alert.js";
 import type { Connection } from "../connection.js";
 import { type AlertRecord, alertOf, type CardRecord, cardOf, type PlaceRecord, placeOf } from "./rows.js";
 

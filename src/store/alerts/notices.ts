@@ -1,7 +1,7 @@
 /** What is said about alerts besides their cards: reminders, escalations. Decided first which delivery says it, then sent. */
-import type { AlertStore, Notice, NoticeWords } from "../../domain/alert.js";
+import type { AlertStore, Notice, NoticeWords } from "../../domain/alerts/alert.js";
 import type { Connection } from "../connection.js";
-import { IS_EXCEPTION } from "../delivery-rows.js";
+import { IS_EXCEPTION } from "../messages/delivery-rows.js";
 
 const UNSETTLED_MAX = 1_000;
 

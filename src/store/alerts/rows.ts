@@ -6,7 +6,7 @@ import {
   isOpen,
   type KnownPlace,
   SEVERITIES,
-} from "../../domain/alert.js";
+} from "../../domain/alerts/alert.js";
 
 export interface AlertRecord {
   data: string;

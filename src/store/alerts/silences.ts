@@ -1,5 +1,5 @@
 /** Silences that people set. Ended ones stay for the record for a while. */
-import type { AlertStore, Silence } from "../../domain/alert.js";
+import type { AlertStore, Silence } from "../../domain/alerts/alert.js";
 import type { Connection } from "../connection.js";
 
 interface SilenceRecord {

@@ -1,9 +1,9 @@
 /** The way to the writer: a worker thread that is started again when it dies, or, for temporary databases, this thread. */
 import type { Worker } from "node:worker_threads";
-import { backoffMs } from "../../lib/backoff.js";
-import type { Clock, Timer } from "../../lib/clock.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
+import { backoffMs } from "../../lib/time/backoff.js";
+import type { Clock, Timer } from "../../lib/time/clock.js";
 import { startThread } from "../../lib/worker-file.js";
 import { openJournalDatabase } from "./database.js";
 import type { JournalReply, JournalRequest, ThreadRequest, WriterFacts } from "./protocol.js";

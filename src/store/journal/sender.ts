@@ -1,8 +1,8 @@
 /** Hands records to the writer in batches, without waiting. What is not confirmed is kept and sent again to the next writer. */
 import type { DispatchRecord, RunNames } from "../../domain/journal.js";
-import type { Clock, Timer } from "../../lib/clock.js";
 import { HookgateError } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
+import type { Clock, Timer } from "../../lib/time/clock.js";
 import type { WriterLink } from "./link.js";
 import type { JournalReply } from "./protocol.js";
 import { type FullPack, Waiting } from "./waiting.js";

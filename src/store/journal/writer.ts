@@ -2,7 +2,7 @@
 import type { Database } from "better-sqlite3";
 import { Pack } from "../../fast/pack/pack.js";
 import type { Header } from "../../fast/pack/records.js";
-import { secretMask } from "../../lib/secret.js";
+import { secretMask } from "../../lib/signing/secret.js";
 import { historyError } from "../errors.js";
 import { createHookStatsWriter, HOUR_MS } from "./hook-stats-writer.js";
 import type { JournalReply, JournalRequest, WriterFacts } from "./protocol.js";

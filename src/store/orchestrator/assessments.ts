@@ -1,5 +1,5 @@
 /** What assessments found, one an attempt of a task. */
-import type { Assessment, AssessmentStore } from "../../domain/assessment.js";
+import type { Assessment, AssessmentStore } from "../../domain/orchestrator/assessment.js";
 import type { Connection } from "../connection.js";
 import type { AddPending } from "../pending.js";
 import { createPassedAssessments } from "./passed-assessments.js";

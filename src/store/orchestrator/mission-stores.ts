@@ -1,5 +1,5 @@
 /** Missions, their schedules, and assessments. */
-import type { MissionStores } from "../../domain/mission-stores.js";
+import type { MissionStores } from "../../domain/orchestrator/mission-stores.js";
 import type { Connection } from "../connection.js";
 import type { AddPending } from "../pending.js";
 import { createAssessments } from "./assessments.js";

@@ -1,5 +1,5 @@
 /** Missions: a change is written over the version that it was made from, together with the work that follows it. */
-import type { Mission, MissionReport, MissionRow, MissionStore } from "../../domain/mission.js";
+import type { Mission, MissionReport, MissionRow, MissionStore } from "../../domain/orchestrator/mission.js";
 import type { NewPending } from "../../domain/pending.js";
 import type { Connection } from "../connection.js";
 import type { AddPending } from "../pending.js";

@@ -1,5 +1,5 @@
 /** What hooks let pass of assessments: it is not asked about again. */
-import type { AssessmentStore, PassedAssessment } from "../../domain/assessment.js";
+import type { AssessmentStore, PassedAssessment } from "../../domain/orchestrator/assessment.js";
 import type { Connection } from "../connection.js";
 import type { AddPending } from "../pending.js";
 

@@ -1,5 +1,5 @@
 /** Schedules that start missions. The next time moves together with the mission that it starts, or not at all. */
-import type { Schedule, ScheduleStore, StartedMission } from "../../domain/schedule.js";
+import type { Schedule, ScheduleStore, StartedMission } from "../../domain/orchestrator/schedule.js";
 import type { Connection } from "../connection.js";
 import type { InsertMission } from "./missions.js";
 

@@ -1,7 +1,7 @@
 /** Looking at tasks: what people ask for, and what the orchestrator has to do next. */
 
-import { TASK_STATUSES, type Task, type TaskStatus } from "../../domain/task.js";
-import type { TaskFilter, TaskStore } from "../../domain/task-store.js";
+import { TASK_STATUSES, type Task, type TaskStatus } from "../../domain/orchestrator/task.js";
+import type { TaskFilter, TaskStore } from "../../domain/orchestrator/task-store.js";
 import type { Connection } from "../connection.js";
 import { type TaskRecord, taskOf } from "./task-rows.js";
 

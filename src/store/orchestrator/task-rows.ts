@@ -1,7 +1,7 @@
 /** A task as a row: columns for what is asked for, JSON for all of it. */
 
-import type { Task } from "../../domain/task.js";
-import type { TaskEvent, TaskTiming } from "../../domain/task-store.js";
+import type { Task } from "../../domain/orchestrator/task.js";
+import type { TaskEvent, TaskTiming } from "../../domain/orchestrator/task-store.js";
 
 export interface TaskRecord {
   data: string;

@@ -1,7 +1,7 @@
 /** Tasks: each change is written over the version that it was made from, together with its entry in the history. */
 
-import type { Task } from "../../domain/task.js";
-import type { TaskEvent, TaskStore } from "../../domain/task-store.js";
+import type { Task } from "../../domain/orchestrator/task.js";
+import type { TaskEvent, TaskStore } from "../../domain/orchestrator/task-store.js";
 import type { Connection } from "../connection.js";
 import type { AddPending } from "../pending.js";
 import { createTaskQueries } from "./task-queries.js";

@@ -1,5 +1,5 @@
 /** What clocks announce, one row each: how far it got is on disk before the next step. */
-import type { NewAnnouncement, SlaAnnouncement, SlaSaidStatus, SlaStore } from "../../domain/sla.js";
+import type { NewAnnouncement, SlaAnnouncement, SlaSaidStatus, SlaStore } from "../../domain/alerts/sla.js";
 import type { Connection } from "../connection.js";
 
 interface Row {

@@ -1,5 +1,5 @@
 /** A clock as a row: what is searched by stands in columns, the rest is read back. */
-import type { SlaClock } from "../../domain/sla.js";
+import type { SlaClock } from "../../domain/alerts/sla.js";
 
 export interface ClockRow {
   seq: number;

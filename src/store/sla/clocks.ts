@@ -1,6 +1,6 @@
 /** Clocks: the next one due is one read of an index, however many are open. */
-import type { SlaClock, SlaFilter, SlaMeasure, SlaStore, SlaTally } from "../../domain/sla.js";
-import type { WatchedType } from "../../domain/watched.js";
+import type { SlaClock, SlaFilter, SlaMeasure, SlaStore, SlaTally } from "../../domain/alerts/sla.js";
+import type { WatchedType } from "../../domain/alerts/watched.js";
 import type { Connection } from "../connection.js";
 import { CLOCK_COLUMNS, type ClockRow, type ClockValues, toClock, valuesOf } from "./clock-rows.js";
 

@@ -1,7 +1,7 @@
 /** What the gateway saw of conversations, until that was processed; and the cases that came of it. */
 import type { Database } from "better-sqlite3";
-import { formatAddress } from "../../domain/address.js";
-import type { ConversationSight, SlaCase, SlaStore } from "../../domain/sla.js";
+import type { ConversationSight, SlaCase, SlaStore } from "../../domain/alerts/sla.js";
+import { formatAddress } from "../../domain/chat/address.js";
 import type { Connection } from "../connection.js";
 
 type Conversations = Pick<SlaStore, "unseen" | "sightsOf" | "openCase" | "caseById" | "openCases" | "nextClosing"> & {

@@ -1,5 +1,5 @@
 /** Everything of the SLA part that is kept; `apply` is the one transaction that moves clocks, announcements and cases together. */
-import type { SlaStore } from "../../domain/sla.js";
+import type { SlaStore } from "../../domain/alerts/sla.js";
 import type { Connection } from "../connection.js";
 import { createAnnouncements } from "./announcements.js";
 import { createClocks } from "./clocks.js";

@@ -1,6 +1,6 @@
 /** Slash commands are registered when they differ, and only then. */
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { CommandSpec } from "../../../src/domain/command.js";
+import type { CommandSpec } from "../../../src/domain/chat/command.js";
 import { type FakeDiscord, startFakeDiscord } from "../../fakes/discord/server.js";
 import { ManualClock } from "../../support/manual-clock.js";
 import { until } from "../../support/until.js";

@@ -1,8 +1,8 @@
 /** Nothing is lost and nothing comes twice, whatever happens to the connection. */
 import { type AddressInfo, createServer } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { type Clock, systemClock } from "../../../src/lib/clock.js";
 import { HookgateError } from "../../../src/lib/errors.js";
+import { type Clock, systemClock } from "../../../src/lib/time/clock.js";
 import type { FaultAction } from "../../fakes/discord/faults.js";
 import { type FakeDiscord, startFakeDiscord } from "../../fakes/discord/server.js";
 import { ManualClock } from "../../support/manual-clock.js";

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { outcomeOf } from "../../../adapters/discord/outcome.js";
+import { outcomeOf } from "../../../adapters/discord/rest/outcome.js";
 import { ExchangeError } from "../../../src/fast/exchange.js";
 import { startFakeDiscord } from "../../fakes/discord/server.js";
 import { type CrowdedPlatform, describeCrowd, NEVER_MS } from "../crowd.js";

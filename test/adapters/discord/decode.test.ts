@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { decodeAction } from "../../../adapters/discord/decode/interaction.js";
 import { decodeMessage, isForUs } from "../../../adapters/discord/decode/message.js";
-import { guildPayload, interactionPayload, messagePayload } from "../../../adapters/discord/payloads.js";
+import { guildPayload, interactionPayload, messagePayload } from "../../../adapters/discord/decode/payloads.js";
 import { readableIn } from "../../../adapters/discord/permissions.js";
 import { isNewer, snowflakeAt, snowflakeTime } from "../../../adapters/discord/snowflake.js";
 

@@ -1,6 +1,6 @@
 /** What people do on Discord arrives as the right event. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { InboundEvent } from "../../../src/domain/event.js";
+import type { InboundEvent } from "../../../src/domain/chat/event.js";
 import { type FakeDiscord, startFakeDiscord } from "../../fakes/discord/server.js";
 import { until } from "../../support/until.js";
 import { type Rig, startRig } from "./rig.js";

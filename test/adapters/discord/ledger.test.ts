@@ -1,6 +1,6 @@
 /** What was seen is told at once, written seldom, and never goes back. */
 import { expect, it } from "vitest";
-import { Ledger } from "../../../adapters/discord/ledger.js";
+import { Ledger } from "../../../adapters/discord/connection/ledger.js";
 import { ManualClock } from "../../support/manual-clock.js";
 import { MemoryCursors } from "../../support/memory-cursors.js";
 import { until } from "../../support/until.js";

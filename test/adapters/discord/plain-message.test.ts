@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { decodeMessage } from "../../../adapters/discord/decode/message.js";
-import { messagePayload } from "../../../adapters/discord/payloads.js";
-import { isPlainMessage } from "../../../adapters/discord/plain-message.js";
+import { messagePayload } from "../../../adapters/discord/decode/payloads.js";
+import { isPlainMessage } from "../../../adapters/discord/decode/plain-message.js";
 
 const user = { id: "7", username: "ada", global_name: "Ada", bot: false, avatar: null };
 const plain = {

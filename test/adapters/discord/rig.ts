@@ -10,13 +10,13 @@ import type {
   GatewayPort,
   SendOperation,
   SendResult,
-} from "../../../src/domain/adapter.js";
-import type { Choice, CommandSpec, CompletionQuery } from "../../../src/domain/command.js";
-import { addressOf, type InboundEvent, type InteractionRef } from "../../../src/domain/event.js";
-import type { OutboundMessage } from "../../../src/domain/message.js";
-import { type Clock, systemClock } from "../../../src/lib/clock.js";
+} from "../../../src/domain/chat/adapter.js";
+import type { Choice, CommandSpec, CompletionQuery } from "../../../src/domain/chat/command.js";
+import { addressOf, type InboundEvent, type InteractionRef } from "../../../src/domain/chat/event.js";
+import type { OutboundMessage } from "../../../src/domain/chat/message.js";
 import type { Logger } from "../../../src/lib/logger.js";
 import { PUBLIC_ONLY } from "../../../src/lib/outgoing/destinations.js";
+import { type Clock, systemClock } from "../../../src/lib/time/clock.js";
 import type { FakeDiscord } from "../../fakes/discord/server.js";
 import { MemoryCursors } from "../../support/memory-cursors.js";
 import { until } from "../../support/until.js";

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Clock, systemClock } from "../../../src/lib/clock.js";
+import { type Clock, systemClock } from "../../../src/lib/time/clock.js";
 import { until } from "../../support/until.js";
 import { COMMANDS, newFake, Recorder, startAdapter } from "./harness.js";
 

@@ -6,8 +6,8 @@ import { describe, expect, it } from "vitest";
 import { isPlain } from "../../../adapters/telegram/decode/plain.js";
 import type { Self } from "../../../adapters/telegram/decode/self.js";
 import { decodeUpdate } from "../../../adapters/telegram/decode/update.js";
-import type { InboundEvent } from "../../../src/domain/event.js";
-import { type InboundMessage, inboundMessage } from "../../../src/domain/message.js";
+import type { InboundEvent } from "../../../src/domain/chat/event.js";
+import { type InboundMessage, inboundMessage } from "../../../src/domain/chat/message.js";
 
 const FOLDER = resolve(import.meta.dirname, "../../fixtures/telegram");
 const NOW = 1_792_000_500_000;

@@ -10,14 +10,14 @@ import type {
   CursorStore,
   GatewayPort,
   SendOperation,
-} from "../../../src/domain/adapter.js";
-import type { Address } from "../../../src/domain/address.js";
-import type { CommandSpec } from "../../../src/domain/command.js";
-import { addressOf, type InboundEvent } from "../../../src/domain/event.js";
-import type { OutboundMessage } from "../../../src/domain/message.js";
-import { type Clock, systemClock } from "../../../src/lib/clock.js";
+} from "../../../src/domain/chat/adapter.js";
+import type { Address } from "../../../src/domain/chat/address.js";
+import type { CommandSpec } from "../../../src/domain/chat/command.js";
+import { addressOf, type InboundEvent } from "../../../src/domain/chat/event.js";
+import type { OutboundMessage } from "../../../src/domain/chat/message.js";
 import type { Logger } from "../../../src/lib/logger.js";
 import { parseDestinations } from "../../../src/lib/outgoing/destinations.js";
+import { type Clock, systemClock } from "../../../src/lib/time/clock.js";
 import { type FakeTelegram, type FakeTelegramOptions, startFakeTelegram } from "../../fakes/telegram/server.js";
 import { MemoryCursors } from "../../support/memory-cursors.js";
 import { until } from "../../support/until.js";

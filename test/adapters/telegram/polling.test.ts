@@ -1,9 +1,9 @@
 /** Long polling: what is confirmed, what comes again, and what becomes of trouble. */
 import { getEventListeners } from "node:events";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { systemClock } from "../../../src/lib/clock.js";
 import { HookgateError } from "../../../src/lib/errors.js";
 import { silentLogger } from "../../../src/lib/logger.js";
+import { systemClock } from "../../../src/lib/time/clock.js";
 import { MemoryCursors } from "../../support/memory-cursors.js";
 import { until } from "../../support/until.js";
 import { gate, newFake, Recorder, recordingLogger, startAdapter } from "./harness.js";

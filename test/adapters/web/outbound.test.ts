@@ -1,8 +1,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { EncodedPart, SendResult } from "../../../src/domain/adapter.js";
-import type { OutboundMessage } from "../../../src/domain/message.js";
+import type { EncodedPart, SendResult } from "../../../src/domain/chat/adapter.js";
+import type { OutboundMessage } from "../../../src/domain/chat/message.js";
 import { ada, bob, openWebChat } from "./web-chat.js";
 
 let chat: Awaited<ReturnType<typeof openWebChat>>;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { slaConfig } from "../../../src/alerts/sla/config.js";
-import type { AlertSignal } from "../../../src/domain/alert-signal.js";
-import type { SlaNews } from "../../../src/domain/sla.js";
-import type { WatchedEntity } from "../../../src/domain/watched.js";
+import type { AlertSignal } from "../../../src/domain/alerts/alert-signal.js";
+import type { SlaNews } from "../../../src/domain/alerts/sla.js";
+import type { WatchedEntity } from "../../../src/domain/alerts/watched.js";
 import type { HookRegistry } from "../../../src/hooks/registry.js";
 import type { LifecycleHandler } from "../../../src/hooks/signatures.js";
 import { ManualClock } from "../../support/manual-clock.js";

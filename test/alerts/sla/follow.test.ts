@@ -7,8 +7,8 @@ import { follow } from "../../../src/alerts/sla/clock/follow.js";
 import { spanOfWork } from "../../../src/alerts/sla/clock/span.js";
 import { slaConfig } from "../../../src/alerts/sla/config.js";
 import { createPolicies, type Policy } from "../../../src/alerts/sla/policies/policies.js";
-import type { NewAnnouncement, SlaClock } from "../../../src/domain/sla.js";
-import type { WatchedEntity } from "../../../src/domain/watched.js";
+import type { NewAnnouncement, SlaClock } from "../../../src/domain/alerts/sla.js";
+import type { WatchedEntity } from "../../../src/domain/alerts/watched.js";
 import { silentLogger } from "../../../src/lib/logger.js";
 import { at, HOUR, MINUTE, task } from "./rig.js";
 

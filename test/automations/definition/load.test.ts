@@ -6,11 +6,11 @@ import { z } from "zod";
 import type { LoadedHooks } from "../../../src/automations/definition/load.js";
 import { readHooks } from "../../../src/automations/definition/read-hooks.js";
 import { eventPoint } from "../../../src/automations/triggers/event-point.js";
-import type { Address } from "../../../src/domain/address.js";
+import type { Address } from "../../../src/domain/chat/address.js";
 import { catalogue } from "../../../src/hooks/catalogue/index.js";
 import { definePoint } from "../../../src/hooks/point.js";
 import type { AnyPoint } from "../../../src/hooks/signatures.js";
-import { parseYaml } from "../../../src/lib/yaml-source.js";
+import { parseYaml } from "../../../src/lib/validation/yaml-source.js";
 import { lifecyclePoint } from "../support/points.js";
 
 /** As a plugin declares it. */

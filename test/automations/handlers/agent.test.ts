@@ -7,7 +7,7 @@ import { createModels } from "../../../src/agent/models/models.js";
 import { agentHandler } from "../../../src/automations/handlers/agent/agent.js";
 import { agentOptions } from "../../../src/automations/handlers/agent/options.js";
 import { compileOptions } from "../../../src/automations/template.js";
-import { systemClock } from "../../../src/lib/clock.js";
+import { systemClock } from "../../../src/lib/time/clock.js";
 import { until } from "../../support/until.js";
 import { openEndpoint } from "../endpoint.js";
 import { type FixtureOptions, handlerContext } from "../handler-context.js";

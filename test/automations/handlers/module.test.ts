@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { moduleHandler } from "../../../src/automations/handlers/module.js";
-import { systemClock } from "../../../src/lib/clock.js";
+import { systemClock } from "../../../src/lib/time/clock.js";
 import { type FixtureOptions, handlerContext } from "../handler-context.js";
 import { ownFolder } from "../steps/gathering.js";
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { shellHandler } from "../../../src/automations/handlers/shell.js";
-import { systemClock } from "../../../src/lib/clock.js";
+import { systemClock } from "../../../src/lib/time/clock.js";
 import { until } from "../../support/until.js";
 import { type FixtureOptions, handlerContext } from "../handler-context.js";
 import { ownFolder } from "../steps/gathering.js";

@@ -7,7 +7,7 @@ import { compileSkipIf } from "../../../src/automations/short-circuit.js";
 import type { Step, StepResult } from "../../../src/automations/step.js";
 import { steps as table } from "../../../src/automations/steps/index.js";
 import { compileOptions, type TemplateNames } from "../../../src/automations/template.js";
-import { systemClock } from "../../../src/lib/clock.js";
+import { systemClock } from "../../../src/lib/time/clock.js";
 import { type FixtureOptions, handlerContext } from "../handler-context.js";
 
 interface Common {

@@ -5,8 +5,8 @@ import { createIngested, declareEvents, workOf } from "../../../src/automations/
 import { INGESTED_EVENT } from "../../../src/domain/pending.js";
 import type { Store } from "../../../src/domain/store.js";
 import { HookRegistry } from "../../../src/hooks/registry.js";
-import { systemClock } from "../../../src/lib/clock.js";
 import { silentLogger } from "../../../src/lib/logger.js";
+import { systemClock } from "../../../src/lib/time/clock.js";
 import { Pending } from "../../../src/pending/pending.js";
 import { openTestStore } from "../../store/support/open-test-store.js";
 import { until } from "../../support/until.js";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createIdentities } from "../../../src/automations/triggers/watch/identities.js";
-import { systemClock } from "../../../src/lib/clock.js";
+import { systemClock } from "../../../src/lib/time/clock.js";
 import { until } from "../../support/until.js";
 
 it("a folder with the number of one that was made earlier is another; one in which files change is not", async () => {

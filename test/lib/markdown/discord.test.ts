@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type DiscordPart, formatDiscord } from "../../../adapters/discord/format.js";
 import { canLink } from "../../../adapters/discord/markdown.js";
-import type { OutboundMessage } from "../../../src/domain/message.js";
+import type { OutboundMessage } from "../../../src/domain/chat/message.js";
 import { EMPTY_MESSAGE, readRich } from "../../../src/lib/markdown/message.js";
 import { seenOnDiscord } from "./discord-viewer.js";
 import { cpuMs, markdownText, messyText } from "./texts.js";

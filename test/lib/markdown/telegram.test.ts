@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { formatTelegram, type TelegramPart } from "../../../adapters/telegram/format.js";
-import type { OutboundMessage } from "../../../src/domain/message.js";
+import type { OutboundMessage } from "../../../src/domain/chat/message.js";
 import { EMPTY_MESSAGE, readRich } from "../../../src/lib/markdown/message.js";
 import { cpuMs, expectSameText, markdownText, messyText } from "./texts.js";
 

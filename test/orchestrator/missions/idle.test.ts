@@ -1,10 +1,10 @@
 /** Thousands of missions that wait for somebody cost nothing until something of theirs changes. */
 import { expect, it } from "vitest";
-import type { Task } from "../../../src/domain/task.js";
+import type { Task } from "../../../src/domain/orchestrator/task.js";
 import { createAttempts } from "../../../src/hooks/attempts.js";
 import { HookRegistry } from "../../../src/hooks/registry.js";
-import { systemClock } from "../../../src/lib/clock.js";
 import { silentLogger } from "../../../src/lib/logger.js";
+import { systemClock } from "../../../src/lib/time/clock.js";
 import { createMissions } from "../../../src/orchestrator/missions/missions.js";
 import { newMission } from "../../../src/orchestrator/missions/new-mission.js";
 import { createPlans } from "../../../src/orchestrator/missions/plans.js";

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import type { Schedule } from "../../../src/domain/schedule.js";
+import type { Schedule } from "../../../src/domain/orchestrator/schedule.js";
 import { definedOf } from "../../../src/lib/without-undefined.js";
 import { TOKEN } from "../../support/gateway-process.js";
 import { until } from "../../support/until.js";

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
-import type { TaskEvent } from "../../../src/domain/task-store.js";
+import type { TaskEvent } from "../../../src/domain/orchestrator/task-store.js";
 import { until } from "../../support/until.js";
 import { type KilledMissions, killedMissions, PLAN } from "./killed-missions.js";
 

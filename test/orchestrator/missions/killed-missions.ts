@@ -3,8 +3,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Mission } from "../../../src/domain/mission.js";
-import type { Task } from "../../../src/domain/task.js";
+import type { Mission } from "../../../src/domain/orchestrator/mission.js";
+import type { Task } from "../../../src/domain/orchestrator/task.js";
 import { openSqlite } from "../../../src/store/driver.js";
 import { type GatewayProcess, gatewayProcess } from "../../support/gateway-process.js";
 import { linesOf } from "../../support/lines.js";

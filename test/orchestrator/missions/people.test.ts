@@ -2,8 +2,8 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { Task } from "../../../src/domain/task.js";
-import type { TaskEvent } from "../../../src/domain/task-store.js";
+import type { Task } from "../../../src/domain/orchestrator/task.js";
+import type { TaskEvent } from "../../../src/domain/orchestrator/task-store.js";
 import { until } from "../../support/until.js";
 import { type MissionApp, missionApp } from "../mission-app.js";
 

@@ -2,7 +2,7 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { Schedule } from "../../../src/domain/schedule.js";
+import type { Schedule } from "../../../src/domain/orchestrator/schedule.js";
 import { until } from "../../support/until.js";
 import { type MissionApp, missionApp } from "../mission-app.js";
 

@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Task } from "../../../src/domain/task.js";
-import type { TaskEvent } from "../../../src/domain/task-store.js";
+import type { Task } from "../../../src/domain/orchestrator/task.js";
+import type { TaskEvent } from "../../../src/domain/orchestrator/task-store.js";
 import { type GatewayProcess, gatewayProcess, TOKEN } from "../../support/gateway-process.js";
 import { linesOf } from "../../support/lines.js";
 import { until } from "../../support/until.js";

@@ -1,7 +1,7 @@
 /** Run as a process of its own and killed: takes in messages and settles them, and writes to a log what was acknowledged. */
 import { openSync, writeSync } from "node:fs";
-import { systemClock } from "../../../src/lib/clock.js";
 import { silentLogger } from "../../../src/lib/logger.js";
+import { systemClock } from "../../../src/lib/time/clock.js";
 import { storeConfig } from "../../../src/store/config.js";
 import { openStore } from "../../../src/store/open.js";
 

@@ -2,11 +2,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { InboundEvent } from "../../../src/domain/event.js";
+import type { InboundEvent } from "../../../src/domain/chat/event.js";
 import type { DeliveryPart, NewDelivery, Store } from "../../../src/domain/store.js";
-import { type Clock, systemClock } from "../../../src/lib/clock.js";
 import { newId } from "../../../src/lib/id.js";
 import { type Logger, silentLogger } from "../../../src/lib/logger.js";
+import { type Clock, systemClock } from "../../../src/lib/time/clock.js";
 import { type Retention, storeConfig } from "../../../src/store/config.js";
 import { openStore, type StoreOptions } from "../../../src/store/open.js";
 import { afterTest } from "../../support/clean-up.js";

@@ -1,6 +1,6 @@
 /** Business calendars in the configuration: working hours. Everything is local time of the calendar's zone. */
 import { z } from "zod";
-import { timezone } from "../../../lib/timezone.js";
+import { timezone } from "../../../lib/time/timezone.js";
 import { dayNumber, parseDate, parseDays, parseHours } from "./written.js";
 
 const hours = z

@@ -1,5 +1,5 @@
 /** How much working time a clock has run, and when it will have run so much: pure arithmetic over its start and its pauses. */
-import type { SlaCourse } from "../../../domain/sla.js";
+import type { SlaCourse } from "../../../domain/alerts/sla.js";
 import type { WorkCalendar } from "../calendars/calendar.js";
 
 /** Above this many the oldest pauses become a sum. */

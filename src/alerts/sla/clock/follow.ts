@@ -2,8 +2,8 @@
  * What becomes of a clock when something is known anew: its entity changed, its time came, its policy is another. Pure: from what
  * was known, what is so and what time it is to the clock and what it announces. The same twice changes nothing.
  */
-import type { NewAnnouncement, SlaClock, SlaCourse } from "../../../domain/sla.js";
-import type { WatchedEntity } from "../../../domain/watched.js";
+import type { NewAnnouncement, SlaClock, SlaCourse } from "../../../domain/alerts/sla.js";
+import type { WatchedEntity } from "../../../domain/alerts/watched.js";
 import type { Policy } from "../policies/policies.js";
 import { startCourse, withPause } from "./course.js";
 import { type Frame, frameOf, usedOf } from "./frame.js";

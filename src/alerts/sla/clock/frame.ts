@@ -1,5 +1,5 @@
 /** What a clock has been given: how much working time, until when, and when which warning is reached. */
-import type { SlaClock, SlaCourse } from "../../../domain/sla.js";
+import type { SlaClock, SlaCourse } from "../../../domain/alerts/sla.js";
 import { ALWAYS, type WorkCalendar } from "../calendars/calendar.js";
 import type { Policy } from "../policies/policies.js";
 import { reachedAfter } from "../policies/threshold.js";

@@ -1,7 +1,7 @@
 /** An announcement, frozen when it is decided: what hooks are asked and told, and what the alert says. */
-import type { AlertSignal } from "../../../domain/alert-signal.js";
-import { type NewAnnouncement, SLA_MEASURE_NAMES, type SlaClock } from "../../../domain/sla.js";
-import { formatDuration } from "../../../lib/duration.js";
+import type { AlertSignal } from "../../../domain/alerts/alert-signal.js";
+import { type NewAnnouncement, SLA_MEASURE_NAMES, type SlaClock } from "../../../domain/alerts/sla.js";
+import { formatDuration } from "../../../lib/time/duration.js";
 import type { Policy } from "../policies/policies.js";
 import { type Frame, leftOf } from "./frame.js";
 

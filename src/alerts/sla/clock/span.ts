@@ -1,6 +1,6 @@
 /** What of an entity a clock measures: from when to when, and whether it waits. */
-import type { SlaMeasure } from "../../../domain/sla.js";
-import type { WatchedEntity } from "../../../domain/watched.js";
+import type { SlaMeasure } from "../../../domain/alerts/sla.js";
+import type { WatchedEntity } from "../../../domain/alerts/watched.js";
 import type { Policy } from "../policies/policies.js";
 
 export interface Span {

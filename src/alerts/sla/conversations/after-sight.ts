@@ -1,7 +1,8 @@
 /** What a customer's case is after the gateway has seen one more thing. Pure. */
-import { formatAddress } from "../../../domain/address.js";
-import { hasRole } from "../../../domain/identity.js";
-import type { CaseTurn, ConversationSight, SlaCase } from "../../../domain/sla.js";
+
+import type { CaseTurn, ConversationSight, SlaCase } from "../../../domain/alerts/sla.js";
+import { formatAddress } from "../../../domain/chat/address.js";
+import { hasRole } from "../../../domain/chat/identity.js";
 import type { ConversationsConfig } from "../config.js";
 
 /** The latest turns; older ones cannot be undone any more. */

@@ -1,8 +1,8 @@
 /** A case as SLA clocks know it: an entity, and what of it each policy measures. */
 
-import { type Address, formatAddress } from "../../../domain/address.js";
-import type { CaseTurn, SlaCase } from "../../../domain/sla.js";
-import type { FactsOf, Watched } from "../../../domain/watched.js";
+import type { CaseTurn, SlaCase } from "../../../domain/alerts/sla.js";
+import type { FactsOf, Watched } from "../../../domain/alerts/watched.js";
+import { type Address, formatAddress } from "../../../domain/chat/address.js";
 import { withoutUndefined } from "../../../lib/without-undefined.js";
 import type { Span } from "../clock/span.js";
 import type { Policy } from "../policies/policies.js";

@@ -4,13 +4,13 @@
  * loses nothing.
  */
 
-import { formatAddress } from "../../../domain/address.js";
-import type { ConversationSight, SlaCase, SlaStore } from "../../../domain/sla.js";
-import type { WatchedEntity } from "../../../domain/watched.js";
+import type { ConversationSight, SlaCase, SlaStore } from "../../../domain/alerts/sla.js";
+import type { WatchedEntity } from "../../../domain/alerts/watched.js";
+import { formatAddress } from "../../../domain/chat/address.js";
 import type { Work } from "../../../domain/work.js";
-import type { Clock } from "../../../lib/clock.js";
+import { createWork } from "../../../lib/concurrency/work.js";
 import type { Logger } from "../../../lib/logger.js";
-import { createWork } from "../../../lib/work.js";
+import type { Clock } from "../../../lib/time/clock.js";
 import type { Clocks, Sighting } from "../clocks.js";
 import type { ConversationsConfig } from "../config.js";
 import { afterSight, ended } from "./after-sight.js";

@@ -1,12 +1,12 @@
 /** `match` of a policy: CEL over what is watched. */
-import { WATCHED, type WatchedEntity, type WatchedType } from "../../../domain/watched.js";
+import { WATCHED, type WatchedEntity, type WatchedType } from "../../../domain/alerts/watched.js";
 import { conditionProblems } from "../../../hooks/conditions/impossible-condition.js";
 import { unguardedFields } from "../../../hooks/conditions/optional-field.js";
-import type { FormerChats } from "../../../hooks/matcher.js";
-import { compileOver } from "../../../hooks/predicate.js";
+import type { FormerChats } from "../../../hooks/registration/matcher.js";
+import { compileOver } from "../../../hooks/registration/predicate.js";
+import { once } from "../../../lib/concurrency/on-first-use.js";
 import { errorMessage } from "../../../lib/errors.js";
-import { type JsonSchema, jsonSchemaOf } from "../../../lib/json-schema.js";
-import { once } from "../../../lib/on-first-use.js";
+import { type JsonSchema, jsonSchemaOf } from "../../../lib/validation/json-schema.js";
 
 const schemas: Readonly<Record<WatchedType, () => JsonSchema>> = {
   task: once(() => jsonSchemaOf(WATCHED.task)),

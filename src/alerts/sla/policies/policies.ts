@@ -1,8 +1,8 @@
 /** Policies as they are at work: compiled, with their calendars, and a fingerprint that changes when what they say changes. */
 import { createHash } from "node:crypto";
-import type { Severity } from "../../../domain/alert-signal.js";
-import type { SlaMeasure } from "../../../domain/sla.js";
-import type { WatchedEntity, WatchedType } from "../../../domain/watched.js";
+import type { Severity } from "../../../domain/alerts/alert-signal.js";
+import type { SlaMeasure } from "../../../domain/alerts/sla.js";
+import type { WatchedEntity, WatchedType } from "../../../domain/alerts/watched.js";
 import { HookgateError } from "../../../lib/errors.js";
 import type { Logger } from "../../../lib/logger.js";
 import { ALWAYS, type WorkCalendar } from "../calendars/calendar.js";

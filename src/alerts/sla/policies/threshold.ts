@@ -1,5 +1,5 @@
 /** When to warn: a share of the time allowed, or a time before its end. Both in working time. */
-import { parseDuration } from "../../../lib/duration.js";
+import { parseDuration } from "../../../lib/time/duration.js";
 
 export interface Threshold {
   /** As it is written; told in the warning. */

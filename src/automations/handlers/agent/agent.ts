@@ -1,6 +1,6 @@
 /** `run: agent`: asks a language model, fresh for every run, with a named set of tools. */
 import type { ModelAnswer } from "../../../domain/model.js";
-import { newDataTag, withTags } from "../../../lib/data-marks.js";
+import { newDataTag, withTags } from "../../../lib/text/data-marks.js";
 import type { Decision, Handler, HandlerFacts, HandlerResult } from "../../handler.js";
 import { type AgentOptions, agentOptions } from "./options.js";
 import { decideTool } from "./tools/decide.js";

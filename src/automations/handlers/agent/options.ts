@@ -1,7 +1,7 @@
 /** Options of the `agent` handler. */
 import { z } from "zod";
 import { isBlank } from "../../../lib/markdown/clean.js";
-import { nearest } from "../../../lib/nearest.js";
+import { nearest } from "../../../lib/validation/nearest.js";
 import { chatAddress } from "../../outgoing/chat-address.js";
 import { toolNames } from "./tools/names.js";
 

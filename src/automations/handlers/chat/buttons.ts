@@ -1,10 +1,10 @@
 /** The buttons of a hook's message: what is wrong with one, before a person presses it. */
-import { type ButtonProblem, pressProblems } from "../../../domain/button-problems.js";
-import { type CommandSpec, quoteValue } from "../../../domain/command.js";
-import type { Button } from "../../../domain/message.js";
+import { type ButtonProblem, pressProblems } from "../../../domain/chat/button-problems.js";
+import { type CommandSpec, quoteValue } from "../../../domain/chat/command.js";
+import type { Button } from "../../../domain/chat/message.js";
 import { CommandTable, type ParsedOptions, parseOptions } from "../../../gateway/inbound/parse-command.js";
 import { isBlank } from "../../../lib/markdown/clean.js";
-import { nearest } from "../../../lib/nearest.js";
+import { nearest } from "../../../lib/validation/nearest.js";
 import { isTemplate } from "../../template/is-template.js";
 
 type ButtonSpec = Pick<Button, "label" | "url" | "action">;

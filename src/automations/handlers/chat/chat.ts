@@ -1,7 +1,7 @@
 /** `run: chat`: says something at one or more addresses, through the outbox. A run that is done again says nothing twice. */
-import { type Address, formatAddress } from "../../../domain/address.js";
-import { shortenMessage } from "../../../domain/long-message.js";
-import type { OutboundMessage } from "../../../domain/message.js";
+import { type Address, formatAddress } from "../../../domain/chat/address.js";
+import { shortenMessage } from "../../../domain/chat/long-message.js";
+import type { OutboundMessage } from "../../../domain/chat/message.js";
 import { errorMessage, HookgateError } from "../../../lib/errors.js";
 import type { Handler, HandlerResult } from "../../handler.js";
 import { placeOf } from "../../outgoing/chat-address.js";

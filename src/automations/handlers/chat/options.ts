@@ -1,8 +1,8 @@
 /** Options of the `chat` handler. */
 import { z } from "zod";
-import { button, buttonAction, card, cardField, form, outboundMessage } from "../../../domain/message.js";
+import { button, buttonAction, card, cardField, form, outboundMessage } from "../../../domain/chat/message.js";
 import { isBlank } from "../../../lib/markdown/clean.js";
-import { timezone } from "../../../lib/timezone.js";
+import { timezone } from "../../../lib/time/timezone.js";
 import { isWebAddress } from "../../../lib/web-address.js";
 import { chatAddress } from "../../outgoing/chat-address.js";
 import { serverProblem } from "../../outgoing/fields.js";

@@ -1,8 +1,8 @@
 /** The thread of a run or of a day, opened when it is first needed. */
 import { z } from "zod";
-import { type Address, address, formatAddress } from "../../../domain/address.js";
-import type { NoThread } from "../../../domain/thread.js";
-import { dayIn, localTimezone } from "../../../lib/timezone.js";
+import { type Address, address, formatAddress } from "../../../domain/chat/address.js";
+import type { NoThread } from "../../../domain/chat/thread.js";
+import { dayIn, localTimezone } from "../../../lib/time/timezone.js";
 import type { RunContext } from "../../run-context.js";
 import type { ChatOptions } from "./options.js";
 

@@ -1,7 +1,8 @@
 /** `run: http`: tells another system by a signed request, until it has heard or the attempts are used up. */
-import { backoffMs } from "../../../lib/backoff.js";
-import { wait } from "../../../lib/clock.js";
+
 import { errorMessage, HookgateError } from "../../../lib/errors.js";
+import { backoffMs } from "../../../lib/time/backoff.js";
+import { wait } from "../../../lib/time/clock.js";
 import type { Handler, HandlerFacts, HandlerResult } from "../../handler.js";
 import { authHeaders } from "../../outgoing/authorize.js";
 import { compose, targetOf } from "../../outgoing/compose.js";

@@ -1,6 +1,6 @@
 /** Options of the `http` handler. */
 import { z } from "zod";
-import { deadline, duration } from "../../../lib/config-fields.js";
+import { deadline, duration } from "../../../lib/validation/config-fields.js";
 import {
   auth,
   body,

@@ -1,6 +1,6 @@
 /** What proves to the receiver that a request is ours, and lets it know one that comes twice. */
 import { createHmac } from "node:crypto";
-import { sign } from "../../../lib/webhook-signature.js";
+import { sign } from "../../../lib/signing/webhook-signature.js";
 import { needSecret } from "../../outgoing/authorize.js";
 import type { RunContext } from "../../run-context.js";
 import { type HttpOptions, secretVariables } from "./options.js";

@@ -6,7 +6,7 @@
 import type { Dirent, Stats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { Clock, Timer } from "../../../lib/clock.js";
+import type { Clock, Timer } from "../../../lib/time/clock.js";
 import { isGone } from "./change.js";
 
 /** After it appeared, and each after the look before. */

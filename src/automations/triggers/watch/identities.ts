@@ -4,8 +4,8 @@
  */
 import type { Stats } from "node:fs";
 import { stat } from "node:fs/promises";
-import type { Clock, Timer } from "../../../lib/clock.js";
-import { unreadAt } from "../../../lib/list-folder.js";
+import { unreadAt } from "../../../lib/files/list-folder.js";
+import type { Clock, Timer } from "../../../lib/time/clock.js";
 import { isGone } from "./change.js";
 
 /** After the last sign that something happened to a folder. */

@@ -1,7 +1,7 @@
 /** Folders of a selection that cannot be read: the changes in them are not seen. */
 import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { listFolder, unreadAt, whyUnread } from "../../../lib/list-folder.js";
+import { listFolder, unreadAt, whyUnread } from "../../../lib/files/list-folder.js";
 import type { Selection } from "./selection.js";
 
 /** Folders, each with the reason. */

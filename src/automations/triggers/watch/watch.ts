@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { FileSnapshot } from "../../../domain/automation.js";
 import type { Cause } from "../../../domain/journal.js";
 import type { Work } from "../../../domain/work.js";
-import { createWork } from "../../../lib/work.js";
+import { createWork } from "../../../lib/concurrency/work.js";
 import type { Definition, TriggerOf } from "../../definition/definition.js";
 import type { TriggerDeps } from "../trigger.js";
 import { createBatches, type Touched } from "./batches.js";

@@ -1,8 +1,8 @@
 /** What checking an expectation takes and gives; what a check rejects with is a check that is broken. One kind of expectation a file beside this one. */
 import type { Models } from "../../../domain/model.js";
-import type { Task } from "../../../domain/task.js";
+import type { Task } from "../../../domain/orchestrator/task.js";
 import type { GuardedRequest, GuardedResponse } from "../../../lib/outgoing/request.js";
-import type { Processes } from "../../../lib/process.js";
+import type { Processes } from "../../../lib/process/process.js";
 
 export interface CheckDeps {
   processes: Pick<Processes, "run">;

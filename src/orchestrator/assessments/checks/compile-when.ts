@@ -1,4 +1,4 @@
-import { type Condition, compileCondition } from "../../../hooks/predicate.js";
+import { type Condition, compileCondition } from "../../../hooks/registration/predicate.js";
 
 /** `when` of an expectation, over `result` and `task`. Throws a `HookgateError` for what cannot be read. */
 export function compileExpectation(source: string): Condition {

@@ -5,7 +5,7 @@
  */
 import { createRequire } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { ExpectationOf } from "../../../domain/expectation.js";
+import type { ExpectationOf } from "../../../domain/orchestrator/expectation.js";
 import { HookgateError } from "../../../lib/errors.js";
 import { type CheckContext, type Found, notSo, so } from "./check.js";
 

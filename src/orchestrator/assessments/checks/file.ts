@@ -1,7 +1,7 @@
 /** `file:` whether a file is there, and what it holds. */
 import { open, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { ExpectationOf } from "../../../domain/expectation.js";
+import type { ExpectationOf } from "../../../domain/orchestrator/expectation.js";
 import { type CheckContext, type Found, notSo, so } from "./check.js";
 import { checkText } from "./text.js";
 

@@ -1,5 +1,5 @@
 /** `http:` what a server answers. No answer at all says that what should answer is not up, so it is no broken check. */
-import type { ExpectationOf } from "../../../domain/expectation.js";
+import type { ExpectationOf } from "../../../domain/orchestrator/expectation.js";
 import { errorMessage, HookgateError } from "../../../lib/errors.js";
 import { type CheckContext, type Found, notSo } from "./check.js";
 import { checkText, excerpt } from "./text.js";

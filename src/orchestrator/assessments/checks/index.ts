@@ -1,5 +1,5 @@
 /** One expectation checked, by the key that says what it checks. */
-import type { Expectation } from "../../../domain/expectation.js";
+import type { Expectation } from "../../../domain/orchestrator/expectation.js";
 import type { CheckContext, Found } from "./check.js";
 import { checkCondition } from "./condition.js";
 import { checkFile } from "./file.js";

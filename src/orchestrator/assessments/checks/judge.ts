@@ -1,8 +1,8 @@
 /** `judge:` a model reads the result by a rubric and gives a score. The result is data to it, fenced by a tag that is new each time. */
 import { z } from "zod";
-import type { ExpectationOf } from "../../../domain/expectation.js";
 import type { ModelTool } from "../../../domain/model.js";
-import type { Task } from "../../../domain/task.js";
+import type { ExpectationOf } from "../../../domain/orchestrator/expectation.js";
+import type { Task } from "../../../domain/orchestrator/task.js";
 import { newToken } from "../../../lib/id.js";
 import type { CheckContext, Found } from "./check.js";
 

@@ -1,6 +1,6 @@
 /** `command:` and `sh:`: a program looks at the work. The task is on its standard input as JSON; nothing of it reaches a command line. */
 import { resolve } from "node:path";
-import type { ExpectationOf } from "../../../domain/expectation.js";
+import type { ExpectationOf } from "../../../domain/orchestrator/expectation.js";
 import { type CheckContext, type Found, notSo } from "./check.js";
 import { checkText, excerpt } from "./text.js";
 

@@ -1,7 +1,7 @@
 /** `send_message`: posts in a chat, where the definition allows it. It pings no one. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
-import { type Address, formatAddress } from "../../../../domain/address.js";
+import { type Address, formatAddress } from "../../../../domain/chat/address.js";
 import type { ModelTool } from "../../../../domain/model.js";
 import { conversationOf, HERE, placeOf } from "../../../outgoing/chat-address.js";
 import type { RunContext } from "../../../run-context.js";

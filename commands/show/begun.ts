@@ -1,0 +1,44 @@
+/**
+ * What was begun by hand, written down before it is begun: a command that a crash cut off is given again by the inbox, and must not
+ * fire a second time what has no row of its own. (Runs of configured hooks have one.)
+ */
+import type { DispatchRecord } from "../../src/domain/journal.js";
+import { HookgateError } from "../../src/lib/errors.js";
+import { formatDuration } from "../../src/lib/time/duration.js";
+import { catchUp } from "../catch-up.js";
+import type { CommandDeps } from "../deps.js";
+
+const SCOPE = "commands.fired";
+/** The inbox gives a command again at the next start; later nobody asks. */
+const KEPT_MS = 7 * 86_400_000;
+
+/** Resolves with undefined when it may begin, and with its record when it had ended. Throws FIRING_CUT_OFF when nobody can tell. */
+export async function beginOnce(deps: CommandDeps, dispatchId: string): Promise<DispatchRecord | undefined> {
+  const { keyValue, journal } = deps.store;
+  const now = deps.clock.now();
+  const begunAt = await keyValue.get(SCOPE, dispatchId);
+  if (begunAt === undefined) {
+    await forgetOld(deps, now);
+    await keyValue.set(SCOPE, dispatchId, now);
+    return undefined;
+  }
+  await catchUp(deps);
+  const ended = await journal.get(dispatchId);
+  if (ended !== undefined) return ended;
+  throw new HookgateError({
+    code: "FIRING_CUT_OFF",
+    message: `The gateway ended while this was being fired${typeof begunAt === "number" ? `, ${formatDuration(now - begunAt)} ago` : ""}: dispatch ${dispatchId}. How far it came is not known, so it was not fired again.`,
+    hint: "Fire it again when it may happen twice.",
+  });
+}
+
+/** When the firing was begun, ms since the epoch; undefined for what was not fired by hand in a chat, or long ago. */
+export async function begunAt({ store }: CommandDeps, dispatchId: string): Promise<number | undefined> {
+  const at = await store.keyValue.get(SCOPE, dispatchId);
+  return typeof at === "number" ? at : undefined;
+}
+
+async function forgetOld({ store: { keyValue } }: CommandDeps, now: number): Promise<void> {
+  for (const { key, value } of await keyValue.list(SCOPE, ""))
+    if (typeof value !== "number" || now - value > KEPT_MS) await keyValue.delete(SCOPE, key);
+}

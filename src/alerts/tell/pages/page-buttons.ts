@@ -1,0 +1,22 @@
+/** The buttons of a reminder or an escalation about several alerts. */
+import type { Alert } from "../../../domain/alerts/alert.js";
+import type { Button } from "../../../domain/chat/message.js";
+import { press } from "../../card/buttons.js";
+import { routeAt } from "../../steps/route.js";
+import type { Telling } from "../telling.js";
+
+/** One press for the alerts of this message only: a card may get others, which its reader has not seen. */
+export function pageButtons(
+  alerts: readonly Alert[],
+  deliveryId: string | undefined,
+  destination: string,
+  telling: Telling,
+): Button[][] {
+  const isAllowed = alerts.every((one) => routeAt(one, destination, telling).settings.buttons.includes("ack"));
+  return [
+    [
+      ...(isAllowed && deliveryId !== undefined ? [press("Acknowledge all", `/ack ${deliveryId}`, "success")] : []),
+      press("Show all", "/alerts open"),
+    ],
+  ];
+}

@@ -1,0 +1,164 @@
+/** Alerts about alerting: a destination that alerts do not reach, or what is said besides their cards. */
+import { type Alert, isOpen } from "../../../domain/alerts/alert.js";
+import { hasExpired, isInDoubt, isWithheldByHook, mayHaveArrived } from "../../../domain/deliveries/given-up.js";
+import { type Delivery, isUnderWay } from "../../../domain/store.js";
+import { HookgateError } from "../../../lib/errors.js";
+import { NOTHING_ARRIVES, OWN_KIND, UNREACHED_KIND } from "../../own-alerts.js";
+import type { Loss } from "../../plan.js";
+import { rotaOf } from "../../rota/people.js";
+import { checkPauseAt, pausedText } from "../late.js";
+import { isWebhook, shownAs } from "../shown-as.js";
+import type { Telling } from "../telling.js";
+
+export function undelivered(destination: string, shown = shownAs(destination)) {
+  return about(destination, "undelivered", `Alerts do not reach ${shown}`);
+}
+
+/** A chat may take cards and their changes, and no new message with a mention. */
+export function unsaid(destination: string, shown = shownAs(destination)) {
+  return about(destination, "unsaid", `Reminders and escalations do not reach ${shown}`);
+}
+
+/** One alert per cause: it includes that reminders and escalations do not arrive there. */
+export async function raiseUndelivered(
+  destination: string,
+  reason: string,
+  { raiseOwn, placeName }: Telling,
+): Promise<void> {
+  const shown = shownAs(destination, placeName);
+  await raiseOwn({ ...undelivered(destination, shown), state: "firing", reason });
+  await raiseOwn({ ...unsaid(destination, shown), state: "resolved", reason: NOTHING_ARRIVES });
+}
+
+export async function raiseUnsaid(destination: string, { fate, reason }: Loss, telling: Telling): Promise<void> {
+  const { store, raiseOwn, placeName } = telling;
+  const own = unsaid(destination, shownAs(destination, placeName));
+  const isPaused = fate === "paused";
+  const isKnown = async ({ fingerprint }: { fingerprint: string }) =>
+    isOpen((await store.latest(fingerprint))?.state ?? "resolved");
+  // What a chat refuses is not over when its pause is.
+  if ((await isKnown(undelivered(destination))) || (isPaused && (await isKnown(own)))) return;
+  const labels = isPaused ? { ...own.labels, ...PAUSED } : own.labels;
+  await raiseOwn({ ...own, labels, state: "firing", reason });
+}
+
+/** The label of an alert that ends with the pause of its chat. */
+const PAUSED = { cause: "pause" };
+
+/** Nothing is posted at the end of a pause when an operator has what waited. When to look again. */
+export async function endWithPause(destination: string, telling: Telling): Promise<number | undefined> {
+  const { store, inhibitors, clock } = telling;
+  if (!inhibitors.refuses(destination)) return undefined;
+  const known = await store.latest(unsaid(destination).fingerprint);
+  if (known === undefined || !isOpen(known.state) || known.signal.labels.cause !== PAUSED.cause) return undefined;
+  const pause = telling.pauseOf(destination);
+  if (pause) return checkPauseAt(pause, clock.now());
+  await saidAgain(destination, telling, "the pause of that chat has ended");
+  return undefined;
+}
+
+/** A step of an alert's escalation that notified none of the people it mentions. */
+export function unreached(alert: Alert, { route, step, mention }: { route: string; step: string; mention: string[] }) {
+  const whom = mention.map((one) => {
+    const rota = rotaOf(one);
+    return rota === undefined ? one : `rota ${rota}`;
+  });
+  return {
+    fingerprint: `${UNREACHED_PREFIX}${alert.id}:${route}:${step}`,
+    severity: "high" as const,
+    title: `Escalation did not notify ${whom.join(", ") || "its people"}: ${alert.signal.title}`,
+    source: { kind: OWN_KIND, id: route },
+    labels: { kind: UNREACHED_KIND, route, alert: alert.id, step },
+  };
+}
+
+export const UNREACHED_PREFIX = `alerts:${UNREACHED_KIND}:`;
+
+/** A card, or a test message, has arrived there. */
+export async function arrivesAgain(
+  destination: string,
+  { store, raiseOwn }: Telling,
+  reason = "alerts arrive there again",
+): Promise<void> {
+  const known = await store.latest(undelivered(destination).fingerprint);
+  if (known && isOpen(known.state)) await raiseOwn({ ...known.signal, state: "resolved", reason });
+}
+
+/** A new message has arrived there. */
+export async function noteArrival(destination: string, telling: Telling): Promise<void> {
+  telling.inhibitors.noteArrival(destination, telling.clock.now());
+  await arrivesAgain(destination, telling);
+  await saidAgain(destination, telling);
+}
+
+/** An alert about messages that were not delivered must not become one of them. */
+export function isAboutDelivery({ signal }: Pick<Alert, "signal">): boolean {
+  return ABOUT_DELIVERY.has(signal.labels.kind ?? "");
+}
+
+const ABOUT_DELIVERY: ReadonlySet<string> = new Set(["letters", "undelivered", "unsaid"]);
+
+/** The platform refused it for good, as it does when a person has blocked the bot: their private chat is left alone for a while. */
+export function noteRefusal(destination: string, delivery: Delivery, { personOf, inhibitors, clock }: Telling): void {
+  if (isRefused(delivery) && personOf(destination) !== undefined)
+    inhibitors.noteRefusal(destination, delivery.reason ?? "", clock.now());
+}
+
+/** It was tried, and did not arrive. */
+const isRefused = (delivery: Delivery) =>
+  (delivery.status === "dead" || isLostCourtesy(delivery)) && !hasExpired(delivery) && !isInDoubt(delivery);
+
+/** What became of it, or why it still waits. A platform that is away is no pause of a chat. */
+export function lossOf(destination: string, delivery: Delivery, { pauseOf, config }: Telling): Loss {
+  const { reason = isUnderWay(delivery) ? WAITS : delivery.status } = delivery;
+  if (isInDoubt(delivery) || (isUnderWay(delivery) && delivery.parts.some(mayHaveArrived)))
+    return { fate: "in doubt", reason };
+  if (isWithheldByHook(delivery)) return { fate: "unsent", reason };
+  if (isRefused(delivery)) return { fate: "refused", reason };
+  const pause = pauseOf(destination);
+  if (pause) return { fate: "paused", reason: pausedText(pause, config) };
+  // What expired is enqueued anew.
+  return { fate: isUnderWay(delivery) || hasExpired(delivery) ? "waiting" : "unsent", reason };
+}
+
+const WAITS = "it waits for its platform, or behind other messages of its chat";
+
+/** It ended and did not arrive. What the gateway or an operator withdrew is not lost. */
+export function isLost(delivery: Delivery): boolean {
+  const { status } = delivery;
+  return status === "dead" || status === "held" || isLostCourtesy(delivery) || isWithheldByHook(delivery);
+}
+
+/** It was tried, and the platform refused it or may have. (What hooks cancel is never tried.) */
+function isLostCourtesy({ status, isCourtesy, parts }: Delivery): boolean {
+  return status === "cancelled" && isCourtesy === true && parts.length > 0;
+}
+
+/** A message with a mention, or any other that is new, has arrived there. */
+export async function saidAgain(
+  destination: string,
+  { store, raiseOwn }: Telling,
+  reason = "reminders and escalations arrive there again",
+): Promise<void> {
+  const known = await store.latest(unsaid(destination).fingerprint);
+  if (known && isOpen(known.state)) await raiseOwn({ ...known.signal, state: "resolved", reason });
+}
+
+/** Why nothing can be enqueued for that place at all: its platform is not switched on. Undefined for other errors. */
+export function nowhere(error: unknown): string | undefined {
+  return error instanceof HookgateError && error.code === "PLATFORM_UNKNOWN" ? error.message : undefined;
+}
+
+function about(destination: string, kind: string, title: string) {
+  return {
+    fingerprint: `alerts:${kind}:${destination}`,
+    severity: "high" as const,
+    title,
+    source: { kind: OWN_KIND, id: shownAs(destination) },
+    labels: {
+      kind,
+      destination,
+      platform: isWebhook(destination) ? "webhook" : (destination.split(":")[0] ?? ""),
+    },
+  };
+}

@@ -1,0 +1,50 @@
+/** Where tasks and missions can be read: the message that shows them in a chat. And where a customer can be answered. */
+
+import { waitingSince } from "../../alerts/sla/conversations/after-sight.js";
+import type { LinkTo, PlaceName } from "../../alerts/sla/conversations/as-entity.js";
+import type { ClockStanding } from "../../domain/alerts/alert-signal.js";
+import type { WatchedEntity } from "../../domain/alerts/watched.js";
+import { formatAddress } from "../../domain/chat/address.js";
+import type { Store } from "../../domain/store.js";
+import { missionCardId } from "../../orchestrator/missions/missions.js";
+import type { DeliveryLinks } from "./delivery-links.js";
+
+export type CopyOf = (entity: Pick<WatchedEntity, "type" | "id">) => Promise<ClockStanding["copy"]>;
+
+/** Where the message of a conversation that waits was copied to: by the default route, or by a hook. */
+export function copiesOf({ sla, links }: Pick<Store, "sla" | "links">, { placeName, linkTo }: CopyDeps): CopyOf {
+  return async ({ type, id }) => {
+    const known = type === "conversation" ? await sla.caseById(id) : undefined;
+    const waiting = known && waitingSince(known);
+    if (known === undefined || waiting === undefined) return undefined;
+    const copy = (await links.find(known.address, waiting.messageId)).find(({ isOrigin }) => !isOrigin);
+    if (copy === undefined) return undefined;
+    const { address, messageId } = copy;
+    const name = placeName(address);
+    return {
+      place: name === undefined ? formatAddress(address) : `${name} on ${address.platform}`,
+      link: linkTo(address, messageId, undefined),
+    };
+  };
+}
+
+interface CopyDeps {
+  placeName: PlaceName;
+  linkTo: LinkTo;
+}
+
+export type LinkOf = (entity: Pick<WatchedEntity, "type" | "id">) => Promise<string | undefined>;
+
+export function linksOf({ tasks }: Pick<Store, "tasks">, { linkTo }: Pick<DeliveryLinks, "linkTo">): LinkOf {
+  return async ({ type, id }) => {
+    if (type === "mission") return linkTo(missionCardId(id));
+    if (type !== "task") return undefined;
+    const cards = (await tasks.get(id))?.cards?.filter(({ former }) => !former) ?? [];
+    // Where all can read it, before the conversation with its assignee.
+    for (const card of [...cards.filter(({ person }) => !person), ...cards.filter(({ person }) => person).reverse()]) {
+      const link = await linkTo(card.id);
+      if (link !== undefined) return link;
+    }
+    return undefined;
+  };
+}

@@ -1,0 +1,121 @@
+/** Makes of what hooks decided what the row will have (the final message, its requests, the tokens of its buttons), stores it, then sends. */
+import type { Adapter } from "../../../domain/chat/adapter.js";
+import type { Button, OutboundMessage } from "../../../domain/chat/message.js";
+import { sentAfter } from "../../../domain/deliveries/given-up.js";
+import { queueOf } from "../../../domain/deliveries/outbox-queue.js";
+import type { ActionToken, Decided, Delivery, DeliveryPart } from "../../../domain/store.js";
+import { errorMessage } from "../../../lib/errors.js";
+import { orExpiry, whenExpired } from "../expiry.js";
+import { finish } from "../finish.js";
+import type { Outbound, Then } from "../sending.js";
+import { voidSentCode } from "../void-code.js";
+import { leavesDoubt } from "./doubt.js";
+import { planParts } from "./plan-parts.js";
+import { type Ticket, urgencyOf } from "./rate-limit.js";
+import { sendParts } from "./send-parts.js";
+
+/** A decision that is not stored yet, and whether its first part goes at once. */
+export interface Prepared extends Decided {
+  parts: DeliveryPart[];
+  /** Absent: the gate holds it back. */
+  ticket: Ticket | undefined;
+  goes: boolean;
+  /** It has entered the gate. */
+  isInGate: boolean;
+}
+
+export async function freezeAndSend(
+  delivery: Delivery,
+  decided: OutboundMessage | undefined,
+  posted: readonly string[],
+  adapter: Adapter,
+  out: Outbound,
+): Promise<Then> {
+  const prepared = prepare(delivery, decided, posted, adapter, out);
+  if (typeof prepared === "string") return finish(delivery, "dead", prepared, out);
+  try {
+    await out.store.outbox.freeze(delivery.id, prepared.message, prepared.parts, prepared.tokens, delivery.round);
+  } catch (error) {
+    giveBack(prepared, out);
+    throw error;
+  }
+  return await sendPrepared(delivery, prepared, adapter, out);
+}
+
+/** A text: why it cannot be sent. Else it is to be stored, then sent or given back. */
+export function prepare(
+  delivery: Delivery,
+  decided: OutboundMessage | undefined,
+  posted: readonly string[],
+  adapter: Adapter,
+  out: Outbound,
+): Prepared | string {
+  const { message, tokens } = decided ? attachTokens(delivery, decided, out) : { message: undefined, tokens: [] };
+  let parts: DeliveryPart[];
+  try {
+    parts = planParts(delivery, message, posted, adapter);
+  } catch (error) {
+    return `it cannot be encoded: ${errorMessage(error)}`;
+  }
+  if (message) voidSentCode(delivery, message, out);
+  const first = parts[0] as DeliveryPart;
+  // Only a part that is written to the wire at once is marked so: one that waits for the rate limit is in no doubt after a crash.
+  const nowMs = out.clock.monotonic();
+  const queue = queueOf(delivery);
+  const isGated = leavesDoubt(delivery, first, adapter, out);
+  const isHeldBack = isGated && !out.gate.enter(delivery, queue);
+  const ticket = isHeldBack
+    ? undefined
+    : out.limiter.take(adapter, delivery.address, queue, nowMs, urgencyOf(delivery));
+  const goes = ticket !== undefined && ticket.at <= nowMs;
+  if (goes) {
+    Object.assign(first, sentAfter(first, out.clock.now() - delivery.createdAt));
+    first.status = "sending";
+    first.attempts = 1;
+  } else if (isGated && !isHeldBack) out.gate.leave();
+  return { message, parts, tokens, ticket, goes, isInGate: goes && isGated };
+}
+
+/** It was not stored. */
+export function giveBack({ isInGate }: Prepared, out: Outbound): void {
+  if (isInGate) out.gate.leave();
+}
+
+/** It is stored, and durable. */
+export async function sendPrepared(
+  delivery: Delivery,
+  { message, parts, ticket, goes, isInGate }: Prepared,
+  adapter: Adapter,
+  out: Outbound,
+): Promise<Then> {
+  // The flow's own copy of the row.
+  delivery.status = "sending";
+  delivery.parts = parts;
+  if (message) delivery.frozen = message;
+  if (goes) return sendParts(delivery, adapter, out, ticket, isInGate);
+  if (!ticket) return whenExpired(delivery, out.clock.now());
+  return orExpiry(delivery, out.clock.now() + ticket.at - out.clock.monotonic());
+}
+
+/** Gives every button with an action its token, so that a press finds its way back, after a restart too. */
+function attachTokens(
+  delivery: Delivery,
+  message: OutboundMessage,
+  out: Outbound,
+): { message: OutboundMessage; tokens: ActionToken[] } {
+  if (!message.buttons?.length) return { message, tokens: [] };
+  const tokens: ActionToken[] = [];
+  const expiresAt = out.clock.now() + out.config.button_life;
+  const deliveryId = delivery.id;
+  const buttons = message.buttons.map((row) =>
+    row.map((button): Button => {
+      const { token: _, ...bare } = button;
+      if (!bare.action || bare.url) return bare;
+      if (bare.action.kind === "command") out.checkLine(bare.action.line, delivery);
+      const token = out.tokens.make();
+      tokens.push({ token, deliveryId, action: bare.action, expiresAt });
+      return { ...bare, token };
+    }),
+  );
+  return { message: { ...message, buttons }, tokens };
+}

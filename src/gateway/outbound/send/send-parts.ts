@@ -1,0 +1,174 @@
+/** Sends the parts of a frozen delivery, one request each, in order. Every part is marked on disk before its request is written. */
+import type { Adapter, SendOperation, SendResult } from "../../../domain/chat/adapter.js";
+import { IN_DOUBT, mayBePosted, sentAfter } from "../../../domain/deliveries/given-up.js";
+import { queueOf } from "../../../domain/deliveries/outbox-queue.js";
+import type { Delivery, DeliveryPart, OnlyPart } from "../../../domain/store.js";
+import { orExpiry, whenExpired } from "../expiry.js";
+import { finish } from "../finish.js";
+import { showEnd } from "../notices/answer-notices.js";
+import { notifyOfLostFiles } from "../notices/notify-lost-files.js";
+import { isTold, reportSent } from "../notices/report-sent.js";
+import type { Outbound, Then } from "../sending.js";
+import { wasChanged } from "../withdraw.js";
+import { isFirstAnswer, keepsItsWay, leavesDoubt, mayRepeat } from "./doubt.js";
+import { whereTo } from "./plan-parts.js";
+import { type Ticket, urgencyOf } from "./rate-limit.js";
+import { takeResult } from "./take-result.js";
+import { isLastAttempt } from "./wait-for-file.js";
+
+/** An interaction that is about to close is treated as closed. */
+const CLOSING_MS = 2_000;
+
+/**
+ * `ticket`: the first part was marked just now and may go at once; `isInGate`: it has entered the gate. A part that is found marked without
+ * a ticket was cut off by a crash.
+ */
+export async function sendParts(
+  delivery: Delivery,
+  adapter: Adapter,
+  out: Outbound,
+  ticket?: Ticket,
+  isInGate = false,
+): Promise<Then> {
+  const { parts, address } = delivery;
+  const { gate } = out;
+  const queue = queueOf(delivery);
+  try {
+    for (let at = 0; at < parts.length; at++) {
+      const part = parts[at] as DeliveryPart;
+      if (part.status === "sent") continue;
+      let messageId = !ticket && part.status === "sending" ? out.unsaved.get(part.nonce) : undefined;
+      if (messageId === undefined) {
+        if (!ticket) {
+          if (mayBePosted(part) && !mayRepeat(delivery, part, adapter, out)) return await hold(delivery, part, out);
+          if (leavesDoubt(delivery, part, adapter, out)) {
+            isInGate = gate.enter(delivery, queue);
+            if (!isInGate) return whenExpired(delivery, out.clock.now());
+          }
+          const nowMs = out.clock.monotonic();
+          ticket = out.limiter.take(adapter, address, queue, nowMs, urgencyOf(delivery));
+          if (ticket.at > nowMs) return orExpiry(delivery, out.clock.now() + ticket.at - nowMs);
+          const sentAt = out.clock.now();
+          await out.store.outbox.partSending(delivery.id, part.index, sentAt);
+          begin(part, sentAt - delivery.createdAt);
+        }
+        const startedAt = out.clock.now();
+        if (isClosing(delivery, startedAt)) return await takeResult(CLOSED, delivery, part, adapter, out, 0);
+        const startedMs = out.clock.monotonic();
+        out.limiter.writing(ticket, startedMs);
+        const result = await out.requests.send(adapter, operationOf(delivery, part, out));
+        noteResult(delivery, result, startedMs, out);
+        if (result.kind === "sent") {
+          messageId = result.messageId;
+          part.lostFiles = result.lostFiles;
+          if (part.operation === "create") out.outages.answered(delivery);
+        } else if (result.kind === "gone" && part.operation === "delete")
+          messageId = part.messageId ?? ""; // as was wanted
+        else if (await wasChanged(delivery, out)) return "again";
+        else return await takeResult(result, delivery, part, adapter, out, out.clock.monotonic() - startedMs);
+      }
+      const now = out.clock.now();
+      const next = parts.find((other, i) => i > at && other.status !== "sent");
+      const nowMs = out.clock.monotonic();
+      const isGated = next !== undefined && leavesDoubt(delivery, next, adapter, out);
+      // Its place in the gate goes on to the next part, unless a suspect waits.
+      if (isGated && !isInGate) isInGate = gate.enter(delivery, queue);
+      const isHeldBack = isGated && (!isInGate || gate.isClosedTo(delivery));
+      ticket = next && !isHeldBack ? out.limiter.take(adapter, address, queue, nowMs, urgencyOf(delivery)) : undefined;
+      const nextWaits = isHeldBack || (ticket !== undefined && ticket.at > nowMs);
+      let goesOn: boolean;
+      try {
+        const hasHooks = isTold(delivery) && out.registry.isHeard("message_sent");
+        const options = { nextWaits, hasHooks, only: onlyPart(delivery), lostFiles: part.lostFiles };
+        if (!next && delivery.mirrors) await notifyOfLostFiles(delivery, out);
+        if (!next) await showEnd(delivery, "sent", "", out);
+        goesOn = await out.store.outbox.partSent(delivery.id, part.index, messageId, now, options);
+      } catch (error) {
+        // It is posted, even if the store has no record of that: remembered, so that the next run stores it instead of sending it again.
+        out.unsaved.set(part.nonce, messageId);
+        throw error;
+      }
+      if (out.unsaved.size > 0) out.unsaved.delete(part.nonce);
+      // An operator ended it while this part was on its way.
+      if (!goesOn) return "again";
+      part.status = "sent";
+      part.messageId = messageId;
+      // The next part was marked with this one, unless it waits.
+      if (nextWaits) ticket = undefined;
+      else if (next) {
+        await out.store.durable();
+        begin(next, now - delivery.createdAt);
+      }
+      if (isInGate && (nextWaits || !next)) {
+        isInGate = false;
+        gate.leave();
+      }
+    }
+  } finally {
+    if (isInGate) gate.leave();
+  }
+  const crowded = reportSent(delivery, out);
+  if (crowded) await crowded;
+  return "next";
+}
+
+async function hold(delivery: Delivery, part: DeliveryPart, out: Outbound): Promise<Then> {
+  if (part.status === "sending")
+    return finish(delivery, "held", `${IN_DOUBT}: it was cut off while it was being sent`, out);
+  // Operators and commands know a part in doubt by this mark.
+  await out.store.outbox.partSending(delivery.id, part.index);
+  const reason = `${IN_DOUBT}: it was sent and no answer came, and it was too late to repeat the request`;
+  return finish(delivery, "held", reason, out);
+}
+
+/** As the store marks it. */
+function begin(part: DeliveryPart, afterMs: number): void {
+  Object.assign(part, sentAfter(part, afterMs));
+  // A crash cut it off.
+  if (part.status === "sending") part.mayHaveArrived = true;
+  part.status = "sending";
+  part.attempts++;
+}
+
+/** Undefined when more follows from its end than that it is sent: the row is read then. */
+function onlyPart({ seq, address, parts, mirrors, sight }: Delivery): OnlyPart | undefined {
+  const [part] = parts;
+  return part && parts.length === 1 && !mirrors && !sight ? { seq, address, part } : undefined;
+}
+
+const CLOSED = { kind: "interaction-closed", error: "the time to answer it has run out" } as const;
+
+function isClosing({ interaction }: Delivery, now: number): boolean {
+  return interaction !== undefined && interaction.expiresAt - CLOSING_MS <= now;
+}
+
+function noteResult({ address }: Delivery, result: SendResult, startedMs: number, out: Outbound): void {
+  if (result.kind === "retry" && result.isUntried) return;
+  out.observe.requestAnswered?.(address.platform, result.kind, out.clock.monotonic() - startedMs);
+}
+
+function operationOf(delivery: Delivery, part: DeliveryPart, out: Outbound): SendOperation {
+  const operation = bareOperationOf(delivery, part, out);
+  const [{ messageId: firstMessageId } = {}] = delivery.parts;
+  return firstMessageId === undefined ? operation : { ...operation, firstMessageId };
+}
+
+function bareOperationOf(delivery: Delivery, part: DeliveryPart, out: Outbound): SendOperation {
+  const { interaction } = delivery;
+  const address = whereTo(delivery.address, delivery.frozen);
+  const { messageId = "" } = part;
+  if (part.operation === "delete") return { kind: "delete", address, messageId, interaction };
+  const encoded = part.part ?? { text: "", body: {} };
+  const forFiles = encoded.hasFile && { isLastAttempt: isLastAttempt(delivery, out) };
+  if (part.operation === "edit") return { kind: "edit", address, messageId, part: encoded, ...forFiles, interaction };
+  return {
+    kind: "create",
+    address,
+    part: encoded,
+    ...forFiles,
+    nonce: part.nonce,
+    interaction: interaction && { ...interaction, first: isFirstAnswer(delivery, part) },
+    visibleTo: delivery.visibleTo,
+    mayHaveArrived: keepsItsWay(part, out),
+  };
+}

@@ -1,0 +1,195 @@
+/** What can be asked of the outbox, and the operator's purge. */
+import { queueText, readQueue } from "../../domain/deliveries/outbox-queue.js";
+import {
+  DELIVERY_STATUSES,
+  type Delivery,
+  type DeliveryStatus,
+  type FailingDeliveries,
+  type OutboxStore,
+} from "../../domain/store.js";
+import type { Connection } from "../connection.js";
+import { type GiveUp, readable } from "../database-file/unreadable.js";
+import {
+  DELIVERY_COLUMNS,
+  type DeliveryRecord,
+  IS_EXCEPTION,
+  IS_OPEN,
+  QUEUE_NAME,
+  remainsOf,
+  toDelivery,
+} from "./delivery-rows.js";
+
+/** More than one message leads to. */
+const MAX_ANSWERS = 100;
+/** One or two failures are common. */
+const FAILED_ATTEMPTS = 3;
+
+type Queries = Pick<
+  OutboxStore,
+  | "next"
+  | "pending"
+  | "get"
+  | "findByMessage"
+  | "findAllByMessage"
+  | "answersTo"
+  | "list"
+  | "counts"
+  | "oldestOpen"
+  | "failing"
+  | "openOf"
+  | "purge"
+>;
+
+/** `giveUp`: deliveries that cannot be read, so that they do not hold up those behind them. */
+export function outboxQueries({ database, read, write }: Connection, giveUp: GiveUp): Queries {
+  const select = `SELECT ${DELIVERY_COLUMNS} FROM deliveries`;
+  const next = database.prepare<[string, string | null], DeliveryRecord>(
+    `${select} INDEXED BY deliveries_open WHERE conversation = ? AND ${IS_OPEN} AND ${QUEUE_NAME} IS ?
+     ORDER BY seq LIMIT 1`,
+  );
+  // SQLite takes the bare columns from the row that min() found: https://www.sqlite.org/lang_select.html#bareagg
+  const pending = database.prepare<[], { conversation: string; name: string | null; dueAt: number }>(
+    `SELECT conversation, ${QUEUE_NAME} AS name, due_at AS dueAt, min(seq) FROM deliveries
+     WHERE ${IS_OPEN} GROUP BY conversation, name`,
+  );
+  const byId = database.prepare<[string], DeliveryRecord>(`${select} WHERE id = ?`);
+  const byMessage = database.prepare<[string, string, string, string], DeliveryRecord>(
+    `${select} WHERE seq =
+       (SELECT delivery FROM posted WHERE chat = ? AND message_id = ? AND bot = ? AND platform = ?)`,
+  );
+  const byMessageAnywhere = database.prepare<[string], DeliveryRecord>(
+    `${select} WHERE seq IN (SELECT delivery FROM posted WHERE message_id = ?) ORDER BY seq`,
+  );
+  // Its id, a letter that says what it is (`r`eply, `f`orward, …), and perhaps a number. The index of ids finds them.
+  const byCause = database.prepare<[string, string], DeliveryRecord>(
+    `${select} WHERE id >= ? AND id < ? ORDER BY seq LIMIT ${MAX_ANSWERS}`,
+  );
+  const byStatus = (condition: string) =>
+    database.prepare<[number, number], DeliveryRecord>(
+      `${select} WHERE ${condition} AND seq < ? ORDER BY seq DESC LIMIT ?`,
+    );
+  const seqOf = database.prepare<[string], { seq: number }>("SELECT seq FROM deliveries WHERE id = ?");
+  const newest = byStatus("true");
+  // The status stands in the text, not in a parameter: only so does SQLite see that a partial index fits.
+  const newestOf = new Map(DELIVERY_STATUSES.map((status) => [status, byStatus(listCondition(status))]));
+  const newestIn = database.prepare<[string, number], DeliveryRecord>(
+    `${select} WHERE conversation = ? ORDER BY seq DESC LIMIT ?`,
+  );
+  const newestInWith = database.prepare<[string, DeliveryStatus, number], DeliveryRecord>(
+    `${select} WHERE conversation = ? AND status = ? ORDER BY seq DESC LIMIT ?`,
+  );
+  const newestFor = database.prepare<[string, string | null, DeliveryStatus | null, number], DeliveryRecord>(
+    `${select} WHERE target_id = ? AND conversation = ifnull(?, conversation) AND status = ifnull(?, status)
+     ORDER BY seq DESC LIMIT ?`,
+  );
+  const countBy = (condition: string) =>
+    database.prepare<[], { status: DeliveryStatus; rows: number }>(
+      `SELECT status, count(*) AS rows FROM deliveries WHERE ${condition} GROUP BY status`,
+    );
+  const countOpen = countBy(IS_OPEN);
+  const countExceptions = countBy(IS_EXCEPTION);
+  const countAll = database.prepare<[], { rows: number }>("SELECT count(*) AS rows FROM deliveries");
+  const purgeId = database.prepare<[string]>(`DELETE FROM deliveries WHERE id = ? AND NOT ${IS_OPEN}`);
+  const purgeIdWith = database.prepare<[string, DeliveryStatus]>(
+    `DELETE FROM deliveries WHERE id = ? AND status = ? AND NOT ${IS_OPEN}`,
+  );
+  const purgeStatus = database.prepare<[DeliveryStatus]>(`DELETE FROM deliveries WHERE status = ? AND NOT ${IS_OPEN}`);
+  const purgeAll = database.prepare(`DELETE FROM deliveries WHERE NOT ${IS_OPEN} AND status <> 'held'`);
+
+  const oldest = database.prepare<[], { at: number | null }>(
+    `SELECT min(created_at) AS at FROM deliveries INDEXED BY deliveries_open WHERE ${IS_OPEN}`,
+  );
+
+  const openOf = database.prepare<[string], { rows: number }>(
+    `SELECT count(*) AS rows FROM deliveries INDEXED BY deliveries_open
+     WHERE ${IS_OPEN} AND substr(conversation, 1, instr(conversation, ':') - 1) = ?`,
+  );
+
+  // As above, the reason is that of the row which min() found.
+  const failing = database.prepare<[], FailingDeliveries>(
+    `SELECT substr(conversation, 1, instr(conversation, ':') - 1) AS platform, count(*) AS deliveries, min(created_at) AS since, reason
+     FROM deliveries INDEXED BY deliveries_open WHERE ${IS_OPEN} AND attempts - waits >= ${FAILED_ATTEMPTS} AND reason IS NOT NULL
+     GROUP BY platform`,
+  );
+
+  const whole = (record: DeliveryRecord | undefined): Delivery | undefined => record && shown(record);
+  const all = (records: DeliveryRecord[]): Delivery[] => records.map(shown);
+
+  const count = () =>
+    read(() => {
+      const counts = {
+        waiting: 0,
+        sending: 0,
+        held: 0,
+        sent: countAll.get()?.rows ?? 0,
+        suppressed: 0,
+        cancelled: 0,
+        superseded: 0,
+        dead: 0,
+      };
+      for (const { status, rows } of [...countOpen.all(), ...countExceptions.all()]) {
+        counts[status] = rows;
+        counts.sent -= rows;
+      }
+      return counts;
+    });
+
+  return {
+    next: async (queue) => {
+      const { conversation, name } = readQueue(queue);
+      for (;;) {
+        const record = await read(() => next.get(conversation, name));
+        const delivery = record && readable([record], toDelivery)[0];
+        if (!record || delivery) return delivery;
+        await giveUp.deliveries([record.id]);
+      }
+    },
+    pending: () =>
+      read(() =>
+        pending.all().map(({ conversation, name, dueAt }) => ({ queue: queueText(conversation, name), dueAt })),
+      ),
+    openOf: (platform) => read(() => openOf.get(platform)?.rows ?? 0),
+    failing: () => read(() => failing.all()),
+    oldestOpen: () => read(() => oldest.get()?.at ?? undefined),
+    get: (id) => read(() => whole(byId.get(id))),
+    findByMessage: ({ chatId, botId, platform }, messageId) =>
+      read(() => whole(byMessage.get(chatId, messageId, botId, platform))),
+    findAllByMessage: (messageId) => read(() => all(byMessageAnywhere.all(messageId))),
+    answersTo: (causeId) => read(() => all(byCause.all(`d_${causeId}a`, `d_${causeId}{`))),
+    list: ({ status, conversation, targetId, before, limit }) =>
+      read(() => {
+        if (targetId !== undefined) return all(newestFor.all(targetId, conversation ?? null, status ?? null, limit));
+        if (conversation !== undefined)
+          return all(
+            status === undefined ? newestIn.all(conversation, limit) : newestInWith.all(conversation, status, limit),
+          );
+        // One that was removed meanwhile: older ones are not known.
+        const end = before === undefined ? Number.MAX_SAFE_INTEGER : (seqOf.get(before)?.seq ?? 0);
+        return all((status === undefined ? newest : newestOf.get(status))?.all(end, limit) ?? []);
+      }),
+    counts: async () => {
+      const found = await count();
+      // No queue and no list has a row whose status does not exist: only here does the running gateway meet it.
+      const isWhole = Object.keys(found).length === DELIVERY_STATUSES.length;
+      return isWhole || (await giveUp.lostDeliveries()) === 0 ? found : count();
+    },
+    purge: ({ ids, status }) =>
+      write(() => {
+        if (ids === undefined) return (status === undefined ? purgeAll.run() : purgeStatus.run(status)).changes;
+        let purged = 0;
+        for (const id of ids) purged += (status === undefined ? purgeId.run(id) : purgeIdWith.run(id, status)).changes;
+        return purged;
+      }),
+  };
+}
+
+/** What an operator sees of a row that cannot be read: enough to delete it. */
+function shown(record: DeliveryRecord): Delivery {
+  return readable([record], toDelivery)[0] ?? remainsOf(record);
+}
+
+/** Says the same as `status = …`, in words that name the partial index. */
+function listCondition(status: DeliveryStatus): string {
+  if (status === "waiting" || status === "sending") return `status = '${status}' AND ${IS_OPEN}`;
+  return status === "sent" ? "status = 'sent'" : `status = '${status}' AND ${IS_EXCEPTION}`;
+}
