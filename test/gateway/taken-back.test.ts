@@ -197,6 +197,20 @@ it("one that an operator cancels while it waits: its author learns that it was n
 const creates = ({ platform }: Rig) =>
   platform.requests.flatMap((one) => (one.kind === "create" ? [one.part.text] : []));
 
+it("the reason of what waited until it expired names no operator when its author corrected it", async () => {
+  const { rig, answer, edits } = await startDesk();
+  rig.platform.script = () => PAUSE;
+  await answer("first", "f1", ({ attempts }) => attempts === 1);
+  const corrected = await answer("secnod", "f2", () => true);
+  await edits("f2", "second");
+  await rig.clock.advance(24 * 3_600_000);
+  const { reason } = await until(async () => {
+    const found = await ends(rig, corrected);
+    return found?.status === "dead" ? found : undefined;
+  }, "its end");
+  expect(reason).toMatch(/^not sent in time \(gateway\.ttl is 1 d\)/);
+});
+
 it("a correction changes what waits, in its place and with its reference, also what was tried once and certainly not posted", async () => {
   const { rig, answer, edits } = await startDesk();
   rig.platform.script = (_, n) => (n === 1 ? PAUSE : undefined);

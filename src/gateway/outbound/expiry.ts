@@ -30,8 +30,10 @@ export function givenUpReason(delivery: Delivery, error: string, at: number, now
 }
 
 function limitText({ expiresAt, createdAt, round }: Delivery, ttl: number): string {
-  if (round > 1) return `gateway.ttl is ${formatDuration(ttl)}, counted from when an operator sent it again`;
   const limit = (expiresAt ?? createdAt) - createdAt;
+  // A correction by its author is a new round as well, and leaves the limit as it is.
+  if (round > 1 && limit > ttl)
+    return `gateway.ttl is ${formatDuration(ttl)}, counted from when an operator sent it again`;
   return limit === ttl ? `gateway.ttl is ${formatDuration(ttl)}` : `the limit is ${formatDuration(limit)}`;
 }
 
