@@ -3,12 +3,14 @@
 import { conversationOf } from "../../src/domain/chat/event.js";
 import { hasRole } from "../../src/domain/chat/identity.js";
 import { isLeftToPeople, maySeeIt } from "../../src/domain/deliveries/given-up.js";
+import type { LetterRef } from "../../src/domain/deliveries/letters.js";
 import {
   DELIVERY_STATUSES,
   type Delivery,
   type DeliveryStatus,
   type InboxRow,
   type InboxStatus,
+  isUnderWay,
 } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/time/duration.js";
@@ -18,7 +20,7 @@ import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText } from "../page.js";
 import { code, count, plain } from "../show/text.js";
 import { conversationName, conversationText } from "../who.js";
-import { chosenDeliveries, chosenInbox } from "./chosen.js";
+import { chosenDeliveries, chosenInbox, listCounts, openDeliveries } from "./chosen.js";
 import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
 import { isMaybeHandled, tries } from "./letter.js";
 
@@ -45,7 +47,7 @@ export async function listOutbox(deps: CommandDeps, context: CommandContext): Pr
   const asked = typeof context.options.id === "string" ? context.options.id.trim().toLowerCase() : "";
   const chosen = chosenBy(context, deps);
   const { refs, all } = await collect(deps, context, asked, chosen);
-  const [outbox, inbox] = await Promise.all([deps.store.outbox.counts(), deps.store.inbox.counts()]);
+  const [outbox, inbox] = await Promise.all([listCounts(deps, context), deps.store.inbox.counts()]);
   const totals = `outbox: ${shownCounts(outbox) || "empty"}\ninbox: ${shownCounts(inbox) || "empty"}`;
   const data = { letters: [] as LetterRow[], outbox, inbox };
   if (refs.length === 0)
@@ -154,9 +156,10 @@ async function collect(
       `"${asked}" is no status.`,
       `Write one of ${DELIVERY_STATUSES.join(", ")}, or inbox. Without one, /outbox list shows what is dead or held. No list has all of them.`,
     );
-  if (status !== "sent" && status !== "waiting" && status !== "sending")
-    return newestFirst(await deliveries(deps, context, [status], chosen));
-  if (isNarrowed(chosen)) throw badUsage(`chat, older and reason choose among what was not sent, not among ${status}.`);
+  if (status === "waiting" || status === "sending")
+    return newestFirst(rowsOf(deps, (await openDeliveries(deps, context, chosen))[status], status));
+  if (status !== "sent") return newestFirst(await deliveries(deps, context, [status], chosen));
+  if (isNarrowed(chosen)) throw badUsage("chat, older and reason choose among what was not sent, not among sent.");
   const newest = await outbox.list({ status, limit: REACH });
   return { refs: newest.map((one) => given(deliveryRow(one))), all: (await outbox.counts())[status] };
 }
@@ -167,11 +170,18 @@ async function deliveries(
   statuses: readonly DeliveryStatus[],
   chosen: Chosen,
 ): Promise<Ref[]> {
-  return (await chosenDeliveries(deps, context, statuses, chosen)).map(({ id, at }) => ({
+  return rowsOf(deps, await chosenDeliveries(deps, context, statuses, chosen));
+}
+
+/** `status`: what the list calls them. */
+function rowsOf({ store }: CommandDeps, found: readonly LetterRef[], status?: DeliveryStatus): Ref[] {
+  return found.map(({ id, at }) => ({
     at,
     async read() {
-      const delivery = await deps.store.outbox.get(id);
-      return delivery && deliveryRow(delivery);
+      const delivery = await store.outbox.get(id);
+      if (!delivery) return undefined;
+      const row = deliveryRow(delivery);
+      return status && isUnderWay(delivery) ? { ...row, status } : row;
     },
   }));
 }

@@ -1,7 +1,7 @@
 /** `/outbox purge ID|STATUS|all [chat older reason] [yes]`: deletes what will not be sent or handled; asks before it deletes. What waits is cancelled, by its id also what is being sent; what was sent is left. */
-import { heldWith, maySeeIt } from "../../src/domain/deliveries/given-up.js";
+import { heldBehind, heldWith, maySeeIt } from "../../src/domain/deliveries/given-up.js";
 import type { FormerEnd } from "../../src/domain/deliveries/purges.js";
-import { type DeliveryStatus, isUnderWay } from "../../src/domain/store.js";
+import { type Delivery, type DeliveryStatus, isUnderWay } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { answer, commandButton } from "../answer.js";
@@ -11,7 +11,7 @@ import { changedText, hasChanged, selectionOf } from "../selection.js";
 import { code, count, plain } from "../show/text.js";
 import { conversationText } from "../who.js";
 import { recordActed } from "./acted.js";
-import { chosenDeliveries, chosenInbox } from "./chosen.js";
+import { chosenDeliveries, chosenInbox, listCounts } from "./chosen.js";
 import { type Chosen, chosenBy, isNarrowed, needNoSelection } from "./filter.js";
 import { findLetter, type Letter } from "./letter.js";
 import { deliveryRow, inboxRow } from "./list.js";
@@ -29,7 +29,7 @@ export async function purgeOutbox(deps: CommandDeps, context: CommandContext): P
   const { id } = context.options;
   const asked = typeof id === "string" ? id.trim() : "";
   const chosen = chosenBy(context, deps);
-  if (asked === "" && !isNarrowed(chosen)) return askWhat(deps);
+  if (asked === "" && !isNarrowed(chosen)) return askWhat(deps, context);
   const what = asked === "" ? "all" : asked.toLowerCase();
   if (what === "waiting") return withdrawWaiting(deps, context, chosen);
   const statuses = what === "all" ? PURGEABLE : PURGEABLE.filter((one) => one === what);
@@ -124,7 +124,11 @@ async function purgeOne(
     { id, status: was.status, reason: was.reason },
     ...changes.map((one) => ({ id: one, status: "held" as const, reason: heldWith(id) })),
   ]);
-  return deleted(ids.length, `${code(id)} was deleted meanwhile.`);
+  const inDoubt =
+    letter.kind === "delivery" && maySeeIt(letter.delivery)
+      ? `; ${code(id)} **may have arrived**: look in the chat`
+      : "";
+  return deleted(ids.length, `${code(id)} was deleted meanwhile.`, inDoubt);
 }
 
 function notPurgeable(message: string): HookgateError {
@@ -143,11 +147,14 @@ async function confirmOne(
       ? deliveryRow(await readableLetter(deps, context, letter.delivery))
       : inboxRow(await readableLetter(deps, context, letter.row));
   const [to, undone] = letter.kind === "delivery" ? ["to", "sent"] : ["in", "handled"];
+  const changes = letter.kind === "delivery" ? await changesHeldWith(deps, letter.delivery) : 0;
+  const withThem =
+    changes === 0 ? "" : `, and ${count(changes, "change")} of it that ${changes === 1 ? "is" : "are"} held with it`;
   return answer({
     text: [
-      `Delete ${code(id)} ${to} ${conversationText(deps, conversation)}? It is **${status}**${reason === undefined ? "" : `: ${plain(reason, 120)}`}. It will not be ${undone}${letter.kind === "delivery" && maySeeIt(letter.delivery) ? " again" : ""}, and this cannot be undone. \`yes=true\` deletes without asking.`,
+      `Delete ${code(id)} ${to} ${conversationText(deps, conversation)}${withThem}? It is **${status}**${reason === undefined ? "" : `: ${plain(reason, 120)}`}. It will not be ${undone}${letter.kind === "delivery" && maySeeIt(letter.delivery) ? " again" : ""}, and this cannot be undone. \`yes=true\` deletes without asking.`,
     ],
-    data: { purged: 0, wouldPurge: 1, what: id },
+    data: { purged: 0, wouldPurge: 1 + changes, what: id },
     isQuestion: true,
     buttons: [
       [
@@ -158,8 +165,16 @@ async function confirmOne(
   });
 }
 
-async function askWhat({ store }: CommandDeps): Promise<CommandAnswer> {
-  const [counts, inbox] = await Promise.all([store.outbox.counts(), store.inbox.counts()]);
+/** As many as are deleted with it. */
+async function changesHeldWith({ store }: CommandDeps, { id, targetId = id }: Delivery): Promise<number> {
+  const held = await store.outbox.list({ status: "held", targetId, limit: MAX_CHANGES });
+  return held.filter((change) => heldBehind(change) === id).length;
+}
+
+const MAX_CHANGES = 100;
+
+async function askWhat(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
+  const [counts, inbox] = await Promise.all([listCounts(deps, context), deps.store.inbox.counts()]);
   const amounts = { ...counts, dead: counts.dead + inbox.dead };
   const present = [...PURGEABLE, "waiting" as const].filter((status) => amounts[status] > 0);
   return answer({

@@ -7,7 +7,7 @@ import type { CommandDeps } from "../deps.js";
 import { changedText, hasChanged, selectionOf } from "../selection.js";
 import { code, count } from "../show/text.js";
 import { conversationText, operatorName } from "../who.js";
-import { chosenDeliveries } from "./chosen.js";
+import { openDeliveries } from "./chosen.js";
 import type { Chosen } from "./filter.js";
 
 /** How many are cancelled at a time: one commit serves them all, and other work has its turn in between. */
@@ -19,7 +19,7 @@ export async function withdrawWaiting(
   chosen: Chosen,
 ): Promise<CommandAnswer> {
   const { line, words } = chosen;
-  const waiting = await waitingOnes(deps, context, chosen);
+  const waiting = (await openDeliveries(deps, context, chosen)).waiting.map(({ id }) => id);
   if (waiting.length === 0) return answer({ text: [`Nothing is waiting${words}.`], data: { withdrawn: 0 } });
   const isStale = hasChanged(context, waiting);
   if (isStale || context.options.yes !== true)
@@ -44,18 +44,6 @@ export async function withdrawWaiting(
   const withdrawn = await withdrawAll(deps, context, waiting);
   return answer({ text: [withdrawnText(withdrawn, waiting.length)], data: { withdrawn } });
 }
-
-/** Those that the platform refused for now, and of which nothing was sent, wait as well. Oldest first. */
-async function waitingOnes(deps: CommandDeps, context: CommandContext, chosen: Chosen): Promise<string[]> {
-  const ids: string[] = [];
-  for (const { id } of await chosenDeliveries(deps, context, ["waiting", "sending"], chosen)) {
-    const found = await deps.store.outbox.get(id);
-    if (found?.status === "waiting" || found?.parts.every(isWaiting)) ids.push(id);
-  }
-  return ids;
-}
-
-const isWaiting = (part: DeliveryPart) => part.status === "waiting" && part.mayHaveArrived !== true;
 
 export async function withdrawOne(
   deps: CommandDeps,

@@ -470,6 +470,15 @@ describe("/outbox purge", () => {
     expect(again.shown).toContain("The messages are not the same as when you were asked; nothing was done.");
     expect((await desk.say("/outbox purge d_4 yes=true")).data).toMatchObject({ withdrawn: 1 });
     await frozen("d_5");
+    const shown = await desk.say("/outbox list waiting chat=web:web:lobby");
+    expect((shown.data as { letters: { id: string }[] }).letters.map(({ id }) => id).sort()).toEqual([
+      "d_2",
+      "d_3",
+      "d_5",
+    ]);
+    expect(shown.shown).toMatch(/3 messages: waiting[\s\S]*outbox: 3 waiting, /);
+    expect((await desk.say("/outbox list sending")).shown).toContain("Nothing is sending");
+    expect((await desk.say("/outbox purge")).shown).toContain("Delete what? 2 cancelled, 3 waiting.");
     expect((await desk.say("/outbox purge waiting chat=web:web:lobby yes=true")).data).toEqual({ withdrawn: 3 });
     expect([await status("d_2"), await status("d_3")]).toEqual(["cancelled", "cancelled"]);
     expect((await desk.say("/outbox purge waiting")).shown).toContain("Nothing is waiting.");
