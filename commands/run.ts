@@ -9,7 +9,6 @@ import { answer, commandButton, missing, word } from "./answer.js";
 import { effectsIn, effectTexts } from "./automations/effect.js";
 import { readableDispatch, recordReveal } from "./automations/owner-only.js";
 import { showAutomationRun } from "./automations/run.js";
-import { catchUp } from "./catch-up.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { whatHappened } from "./hooks/why.js";
@@ -28,6 +27,7 @@ import {
   runTable,
 } from "./runs/show-dispatch.js";
 import { causeWords } from "./show/cause-words.js";
+import { flushJournal } from "./show/flush-journal.js";
 import { needToReveal } from "./show/reveal.js";
 import { ago, clip, code, inOneLine, jsonBlock } from "./show/text.js";
 import { conversationText } from "./who.js";
@@ -106,7 +106,7 @@ async function nthNewest(
 ): Promise<DispatchRecord | undefined> {
   const number = rowNumber(given);
   if (number === undefined) return undefined;
-  await catchUp(deps);
+  await flushJournal(deps);
   if ((await findJourney(deps, context.at, given)).kind !== "none") return undefined;
   const newest = await deps.store.journal.list({ limit: MAX_ROWS });
   return newest.filter((one) => !isOfCommand(one))[number - 1];
@@ -150,7 +150,7 @@ export async function findDispatch(deps: CommandDeps, given: unknown): Promise<D
   const id = typeof given === "string" ? given.trim() : "";
   if (id === "") throw missing("the id of a dispatch or run", "/runs lists them.", "id");
   const { journal } = deps.store;
-  const behind = await catchUp(deps);
+  const behind = await flushJournal(deps);
   if (id === "last") {
     const last = await lastDispatch(deps);
     if (last) return last;

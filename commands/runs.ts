@@ -5,7 +5,6 @@ import { answer, commandButton, word } from "./answer.js";
 import { insteadIn } from "./automations/effect.js";
 import { readableDispatch } from "./automations/owner-only.js";
 import { automationFilter, listAutomationRuns, notRunText } from "./automations/runs.js";
-import { catchUp } from "./catch-up.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { whatCounted } from "./journey/counted.js";
@@ -18,6 +17,7 @@ import { isByHand } from "./runs/payload.js";
 import { NOBODY, type RunRow, rowButtons, rowLine, whoseIt } from "./runs/run-row.js";
 import { MAX_ROWS, rememberRows } from "./runs/seen-runs.js";
 import { dispatchData, dispatchOutcome, failedRun, hasFailed, runOutcomeText } from "./runs/show-dispatch.js";
+import { flushJournal } from "./show/flush-journal.js";
 import { code, count, plain } from "./show/text.js";
 
 const PAGE_SIZE = 10;
@@ -53,7 +53,7 @@ export const runs = defineCommand({
     const asked = typeof context.options.filter === "string" ? context.options.filter.trim() : "";
     const configured = await automationFilter(deps, asked);
     if (configured) return listAutomationRuns(deps, context, asked, configured);
-    const remark = await catchUp(deps);
+    const remark = await flushJournal(deps);
     if (asked === "last") {
       const last = await lastDispatch(deps);
       if (last)

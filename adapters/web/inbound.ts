@@ -1,7 +1,9 @@
 /** What people do on the page: stored in the chat, offered to the gateway, and only then confirmed. */
+
 import type { Acknowledgement, GatewayPort } from "../../src/domain/chat/adapter.js";
 import type { InboundEvent } from "../../src/domain/chat/event.js";
 import type { WebChatChange, WebChatMessage, WebChatStore, WebRoom } from "../../src/domain/store.js";
+import type { InTurnByKey } from "../../src/lib/concurrency/in-turn.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Clock } from "../../src/lib/time/clock.js";
 import { type RowBody, readBody } from "./body.js";
@@ -19,14 +21,14 @@ import { writtenHtml } from "./format.js";
 import type { Offers } from "./offers.js";
 import type { Commanding, Place, Pressing, Saying, WebPerson, Writing } from "./port.js";
 import type { Rooms } from "./rooms.js";
-import type { Serial } from "./serial.js";
 import { maySeeMessage } from "./view.js";
 
 export interface InboundDeps {
   store: WebChatStore;
   rooms: Rooms;
   feed: Feed;
-  serial: Serial;
+  /** Changes of a message read it before they write it: one after the other for each message. */
+  changes: InTurnByKey<number>;
   gatewayName: string;
   maxText: number;
   /** Throws WEB_OFFLINE unless the adapter is running. */
@@ -259,7 +261,7 @@ function change(
     await offer.accept(event);
     return now;
   };
-  return deps.serial(messageId, () => inReserve({ gateway: deps.online().gateway, userId: person.id }, changeIt));
+  return deps.changes.run(messageId, () => inReserve({ gateway: deps.online().gateway, userId: person.id }, changeIt));
 }
 
 async function factsOf(deps: InboundDeps, row: WebChatMessage, room: WebRoom): Promise<RowFacts> {

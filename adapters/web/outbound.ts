@@ -1,6 +1,8 @@
 /** Posts, edits and deletes what the gateway says. A nonce posts once, whatever happens between the request and its answer. */
+
 import type { SendOperation, SendResult } from "../../src/domain/chat/adapter.js";
 import type { WebChatMessage, WebChatStore } from "../../src/domain/store.js";
+import type { InTurnByKey } from "../../src/lib/concurrency/in-turn.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
 import type { Clock } from "../../src/lib/time/clock.js";
 import { readBody } from "./body.js";
@@ -8,13 +10,13 @@ import { decodeBody } from "./encode.js";
 import type { Feed } from "./feed.js";
 import { type FileAccess, withKeptFiles } from "./files.js";
 import type { Rooms } from "./rooms.js";
-import type { Serial } from "./serial.js";
 
 export interface OutboundDeps {
   store: WebChatStore;
   rooms: Rooms;
   feed: Feed;
-  serial: Serial;
+  /** Changes of a message read it before they write it: one after the other for each message. */
+  changes: InTurnByKey<number>;
   clock: Clock;
   files: FileAccess;
 }
@@ -101,7 +103,7 @@ function change(
   apply: (row: WebChatMessage) => Promise<object | undefined>,
 ): Promise<SendResult> {
   const id = Number(messageId);
-  return deps.serial(id, async () => {
+  return deps.changes.run(id, async () => {
     const row = Number.isSafeInteger(id) ? await deps.store.get(id) : undefined;
     if (!row || row.deletedAt !== undefined) return { kind: "gone", error: `message ${messageId} is gone` };
     if (row.userId !== undefined) return { kind: "permanent", error: `message ${messageId} was written by a person` };

@@ -4,6 +4,7 @@
  */
 import type { Adapter, AdapterContext, GatewayPort } from "../../src/domain/chat/adapter.js";
 import type { WebChatMessage, WebChatStore } from "../../src/domain/store.js";
+import { InTurnByKey } from "../../src/lib/concurrency/in-turn.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Clock } from "../../src/lib/time/clock.js";
 import { readBody } from "./body.js";
@@ -16,7 +17,6 @@ import { Offers } from "./offers.js";
 import { send } from "./outbound.js";
 import type { PageChange, WebPerson, WebPort } from "./port.js";
 import { createRooms } from "./rooms.js";
-import { createSerial } from "./serial.js";
 import { maySeeMessage, maySeeRoom, viewMessage } from "./view.js";
 
 export interface WebAdapterOptions {
@@ -55,7 +55,7 @@ export function createWebAdapter({
   pageUrl,
 }: WebAdapterOptions): WebAdapter {
   const feed = createFeed();
-  const serial = createSerial();
+  const changes = new InTurnByKey<number>();
   const rooms = createRooms({ store: chat, configured, gatewayName: name, people, perPerson: roomsPerPerson });
   let running: { gateway: GatewayPort; clock: Clock; offers: Offers; files: FileAccess } | undefined;
   const online = () => {
@@ -67,7 +67,7 @@ export function createWebAdapter({
       retryable: true,
     });
   };
-  const deps: inbound.InboundDeps = { store: chat, rooms, feed, serial, gatewayName: name, maxText, online };
+  const deps: inbound.InboundDeps = { store: chat, rooms, feed, changes, gatewayName: name, maxText, online };
   const view = (person: WebPerson) => (row: WebChatMessage) => viewMessage(person, row, name);
 
   const port: WebPort = {
@@ -152,7 +152,7 @@ export function createWebAdapter({
     async send(operation, signal) {
       if (!running) return { kind: "retry", error: "the web chat is not running", scope: "bot" };
       const { clock, files: access } = running;
-      return send({ store: chat, rooms, feed, serial, clock, files: access }, operation, signal);
+      return send({ store: chat, rooms, feed, changes, clock, files: access }, operation, signal);
     },
     isReader: async (_, userId) => people?.includes(userId),
     openThread: async (at, messageId) => ({ ...at, threadId: messageId }),

@@ -6,11 +6,11 @@ import { watchDelivery } from "../../src/domain/deliveries/watch-delivery.js";
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
 import type { Delivery } from "../../src/domain/store.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
-import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { endText, goneText } from "../journey/why-not-reached.js";
 import { nextStepText } from "../outbox/letter.js";
 import { hasFailed, outcomeText } from "../runs/show-dispatch.js";
+import { flushJournal } from "../show/flush-journal.js";
 import { code } from "../show/text.js";
 import { conversationText, placeText } from "../who.js";
 import { readableDispatch, readableEnd, readableLetter } from "./owner-only.js";
@@ -271,7 +271,7 @@ async function sentencesOf(deps: CommandDeps, context: CommandContext, fates: re
 
 /** `its message d_m5r to General is **cancelled** by redact: no prices`. */
 async function fateText(deps: CommandDeps, context: CommandContext, { id, what, delivery, purge }: Fate) {
-  await catchUp(deps); // which hook withheld it is in the journal
+  await flushJournal(deps); // which hook withheld it is in the journal
   const found = await deps.store.journal.list({ of: id, limit: MAX_DISPATCHES });
   const dispatches = await Promise.all(found.map((one) => readableDispatch(deps, context, one)));
   if (delivery === undefined)

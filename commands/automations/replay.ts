@@ -5,8 +5,8 @@ import type { DispatchRecord } from "../../src/domain/journal.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { answer, commandButton, word } from "../answer.js";
-import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
+import { flushJournal } from "../show/flush-journal.js";
 import { needToReplayLive } from "../show/reveal.js";
 import { code, plain } from "../show/text.js";
 import { BY_HAND_MARK, decidedText, effectOf, untilSettled } from "./effect.js";
@@ -86,7 +86,7 @@ async function dispatchThen(
   { dispatchId, payload, id }: AutomationRun,
 ): Promise<DispatchRecord | undefined> {
   if (isStartedAlone(definition) && inputOf(payload) === undefined) return undefined;
-  await catchUp(deps);
+  await flushJournal(deps);
   const { journal } = deps.store;
   // A run that a person fired is of no dispatch: its first attempt is on record.
   const dispatch =

@@ -4,12 +4,12 @@ import type { AutomationRun, AutomationRunStatus, DecisionKind } from "../../src
 import type { HookStats, Journal, Outcome } from "../../src/domain/journal.js";
 import type { HookInfo } from "../../src/hooks/registration/registration.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
-import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { isInJournal } from "../journey/background.js";
 import { cutOffFinder, type Ending, endingsByHook } from "../journey/cut-off-points.js";
 import { familyOf } from "../resolve.js";
 import { outcomeText } from "../runs/show-dispatch.js";
+import { flushJournal } from "../show/flush-journal.js";
 import { code, plain } from "../show/text.js";
 
 /** One row of `/hooks --json`. */
@@ -113,7 +113,7 @@ interface Stats {
 }
 
 async function readStats(deps: CommandDeps): Promise<Stats> {
-  const remark = await catchUp(deps);
+  const remark = await flushJournal(deps);
   try {
     return { stats: await deps.store.journal.stats(), remark };
   } catch (error) {

@@ -6,9 +6,9 @@ import { answer, commandButton, word } from "../answer.js";
 import { effectData, lastEffect } from "../automations/effect.js";
 import { readableDispatch, readableRun } from "../automations/owner-only.js";
 import { statusText } from "../automations/show-run.js";
-import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { isInJournal } from "../journey/background.js";
+import { flushJournal } from "../show/flush-journal.js";
 import { ago, code, plain } from "../show/text.js";
 
 /** Dispatches in which its last run is looked for. */
@@ -21,7 +21,7 @@ export async function explainRemoved(
   hookId: string,
   messageId?: string,
 ): Promise<CommandAnswer | undefined> {
-  await catchUp(deps);
+  await flushJournal(deps);
   const { automations, store } = deps;
   const recorded = (await store.journal.list({ hookId, limit: LAST_DISPATCHES })).filter(({ dryRun }) => !dryRun);
   // What the end of the process cut off is known of the stored runs alone.

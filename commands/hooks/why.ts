@@ -15,7 +15,6 @@ import type { HookInfo } from "../../src/hooks/registration/registration.js";
 import type { AnyPoint } from "../../src/hooks/signatures.js";
 import { answer, commandButton, word } from "../answer.js";
 import { readableDispatch, readableEnd, readableLetter, readableRun } from "../automations/owner-only.js";
-import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
 import { type Candidate, findJourney, type Journey, type NoDelivery } from "../journey/find.js";
 import { hasWork, notRecordedText, noWorkText, showOf, type Work } from "../journey/not-recorded.js";
@@ -23,6 +22,7 @@ import { showPath } from "../journey/path.js";
 import { goneText } from "../journey/why-not-reached.js";
 import { isHookOrPoint, resolveTarget } from "../resolve.js";
 import { runOutcomeText } from "../runs/show-dispatch.js";
+import { flushJournal } from "../show/flush-journal.js";
 import { ago, clip, clockTime, code, plain } from "../show/text.js";
 import { conversationText, placeText } from "../who.js";
 import { showBrokenHook } from "./show.js";
@@ -171,7 +171,7 @@ async function taskOf({ tasks }: CommandDeps, asked: string): Promise<string | u
 }
 
 async function readJourney(deps: CommandDeps, context: CommandContext, asked: string, point?: string): Promise<Read> {
-  const behind = await catchUp(deps);
+  const behind = await flushJournal(deps);
   const found = await findJourney(deps, context.at, asked, point);
   switch (found.kind) {
     case "found":

@@ -80,7 +80,7 @@ type FoundAs<What> =
   | { kind: "none" };
 type Found = FoundAs<Omit<Path, "id">>;
 
-/** After `catchUp`. `at`: the chat in which it was asked; a platform's id holds for that chat only. `point`: what the message led to there is read, too. */
+/** After `flushJournal`. `at`: the chat in which it was asked; a platform's id holds for that chat only. `point`: what the message led to there is read, too. */
 export async function findJourney(
   deps: CommandDeps,
   at: Address | undefined,

@@ -9,8 +9,8 @@ import { nearest } from "../../src/lib/validation/nearest.js";
 import { keysAt } from "../../src/lib/validation/schema-keys.js";
 import { valueProblems } from "../../src/lib/validation/value-problem.js";
 import { badUsage, word } from "../answer.js";
-import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
+import { flushJournal } from "../show/flush-journal.js";
 import { clip, code } from "../show/text.js";
 import { newestDispatches } from "./newest-dispatches.js";
 
@@ -50,7 +50,7 @@ export async function readPayload(
 
 /** The newest that was no test of an operator's. */
 async function lastReal(deps: CommandDeps, point: AnyPoint): Promise<DispatchRecord> {
-  await catchUp(deps);
+  await flushJournal(deps);
   for await (const dispatch of newestDispatches(deps.store.journal, { point: point.name }))
     if (!dispatch.dryRun && !isByHand(dispatch)) return dispatch;
   throw new HookgateError({

@@ -5,8 +5,8 @@
 import type { DispatchRecord } from "../../src/domain/journal.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { formatDuration } from "../../src/lib/time/duration.js";
-import { catchUp } from "../catch-up.js";
 import type { CommandDeps } from "../deps.js";
+import { flushJournal } from "./flush-journal.js";
 
 const SCOPE = "commands.fired";
 /** The inbox gives a command again at the next start; later nobody asks. */
@@ -22,7 +22,7 @@ export async function beginOnce(deps: CommandDeps, dispatchId: string): Promise<
     await keyValue.set(SCOPE, dispatchId, now);
     return undefined;
   }
-  await catchUp(deps);
+  await flushJournal(deps);
   const ended = await journal.get(dispatchId);
   if (ended !== undefined) return ended;
   throw new HookgateError({

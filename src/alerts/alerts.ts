@@ -49,7 +49,6 @@ import { tellingOf } from "./tell/telling-of.js";
 import { tell } from "./tell.js";
 
 const PAGE = 200;
-const HISTORY_MAX = 200;
 /** Alerts that are looked through for a label. */
 const KNOWN_MAX = 1_000;
 const PARALLEL = 16;
@@ -244,7 +243,7 @@ class RunningAlerts implements Alerts {
   }
 
   history(id: string): Promise<AlertEvent[]> {
-    return this.#store.history(id, HISTORY_MAX);
+    return this.#store.history(id);
   }
 
   digest(): Promise<Digest> {

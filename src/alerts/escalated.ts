@@ -6,12 +6,10 @@ import { waitingPages } from "./tell/pages/waiting-pages.js";
 import { shownAs } from "./tell/shown-as.js";
 import type { Telling } from "./tell/telling.js";
 
-const HISTORY_MAX = 200;
-
 /** In sentences, for that person. */
 export async function escalatedText(alert: Alert, telling: Telling): Promise<string> {
   const { store, config, placeName, pauseOf } = telling;
-  const steps = (await store.history(alert.id, HISTORY_MAX)).filter(({ event }) => event === "escalate");
+  const steps = (await store.history(alert.id)).filter(({ event }) => event === "escalate");
   const last = steps.at(-1);
   const taken = steps.flatMap(({ at, actor, reason = "" }) =>
     at === last?.at && actor.id === last.actor.id ? [withoutAsker(reason, actor.name)] : [],

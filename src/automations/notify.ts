@@ -10,6 +10,7 @@ import type { About } from "../domain/chat/hearing.js";
 import type { Button, OutboundMessage } from "../domain/chat/message.js";
 import type { Cause } from "../domain/journal.js";
 import type { KeyValueStore } from "../domain/store.js";
+import { InTurnByKey } from "../lib/concurrency/in-turn.js";
 import { errorMessage } from "../lib/errors.js";
 import { newId } from "../lib/id.js";
 import type { Logger } from "../lib/logger.js";
@@ -65,20 +66,14 @@ interface Thread {
 
 export function createNotifier(options: NotifierOptions): Notifier {
   const { keyValue, clock, logger } = options;
-  const last = new Map<string, Promise<void>>();
+  const messages = new InTurnByKey<string>();
   const alerted = new Map<string, { text: string; at: number }>();
 
   /** One after the other for each key, so that two outcomes at once do not make two messages. */
-  const inTurn = (key: string, step: () => Promise<void>): Promise<void> => {
-    const next = (last.get(key) ?? Promise.resolve()).then(step).catch((error: unknown) => {
+  const inTurn = (key: string, step: () => Promise<void>): Promise<void> =>
+    messages.run(key, step).catch((error: unknown) => {
       logger.warn({ key, error: errorMessage(error) }, "people could not be notified about a hook");
     });
-    last.set(key, next);
-    void next.then(() => {
-      if (last.get(key) === next) last.delete(key);
-    });
-    return next;
-  };
 
   const eachOnce = (places: readonly Address[]): Address[] => [
     ...new Map(places.map(options.currentAddress).map((at) => [formatAddress(at), at])).values(),

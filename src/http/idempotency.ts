@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { KeyValueStore } from "../domain/store.js";
+import { InTurnByKey } from "../lib/concurrency/in-turn.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Clock } from "../lib/time/clock.js";
 import { errorAnswer } from "./errors.js";
@@ -25,7 +26,7 @@ const stored = z.object({ hash: z.string(), at: z.number() });
 const SHARES = Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, "0"));
 
 export function createIdempotencyKeys(store: KeyValueStore, clock: Clock): IdempotencyKeys {
-  const last = new Map<string, Promise<unknown>>();
+  const requests = new InTurnByKey<string>();
 
   async function actOnce<T>(key: string, request: unknown, act: () => Promise<T>): Promise<T> {
     const hash = createHash("sha256").update(JSON.stringify(request, inOrder)).digest("base64url");
@@ -43,19 +44,7 @@ export function createIdempotencyKeys(store: KeyValueStore, clock: Clock): Idemp
   }
 
   return {
-    async once(key, request, act) {
-      const met = (last.get(key) ?? Promise.resolve()).then(() => actOnce(key, request, act));
-      const over = met.then(
-        () => {},
-        () => {}, // the caller has the rejection
-      );
-      last.set(key, over);
-      try {
-        return await met;
-      } finally {
-        if (last.get(key) === over) last.delete(key);
-      }
-    },
+    once: (key, request, act) => requests.run(key, () => actOnce(key, request, act)),
     async sweep(before, signal) {
       for (const share of SHARES) {
         if (signal.aborted) return;

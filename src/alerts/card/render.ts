@@ -97,7 +97,7 @@ async function factsOf(
     routes: routesFor(alert, telling),
     coming: await comingNow(alert, telling),
     episodes,
-    history: await telling.store.history(alert.id, 200),
+    history: await telling.store.history(alert.id),
     standing: await standingOf(alert, telling),
     waits: await quietPages(alert, telling),
     quiet: telling.silences.find(labelsOf(alert), now),

@@ -1,10 +1,10 @@
 /** The people whom a step of an escalation notifies, and where. All that is posted about the step is derived from this one result. */
 import { formatAddress } from "../../domain/chat/address.js";
 import { canMentionEveryone } from "../../domain/chat/platform.js";
+import { groupBy } from "../../lib/group-by.js";
 import type { Alerting } from "../alerting.js";
 import type { RotaConfig, RouteConfig } from "../config.js";
 import { fallbacks } from "../steps/route.js";
-import { groupBy } from "../tell/group-by.js";
 import { accountsOf, type Mentioned, ofRota, onCall, rotaOf } from "./people.js";
 import { nextOnCall } from "./shifts.js";
 

@@ -10,6 +10,7 @@ import type { DispatchOptions } from "../../hooks/options.js";
 import type { LifecyclePhase } from "../../hooks/point.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import { errorMessage } from "../../lib/errors.js";
+import { groupBy } from "../../lib/group-by.js";
 import type { Logger } from "../../lib/logger.js";
 import { backoffMs } from "../../lib/time/backoff.js";
 import type { Clock } from "../../lib/time/clock.js";
@@ -43,9 +44,8 @@ export async function announceWaiting(deps: AnnounceDeps): Promise<number | unde
   const { store, clock } = deps;
   const now = clock.now();
   const waiting = await store.toAnnounce(now, PAGE);
-  const byClock = grouped(waiting);
   await Promise.all(
-    [...byClock.values()].map(async (ofOne) => {
+    groupBy(waiting, ({ clockId }) => clockId).map(async (ofOne) => {
       for (const announcement of ofOne) if (!(await tried(announcement, deps))) break;
     }),
   );
@@ -200,10 +200,4 @@ async function raiseIt(
 ): Promise<void> {
   if ((signal.state === "resolved" || news === undefined) && !(await store.wasRaised(clockId, episode))) return;
   await raise(signal);
-}
-
-function grouped(waiting: readonly SlaAnnouncement[]): Map<string, SlaAnnouncement[]> {
-  const groups = new Map<string, SlaAnnouncement[]>();
-  for (const one of waiting) groups.set(one.clockId, [...(groups.get(one.clockId) ?? []), one]);
-  return groups;
 }

@@ -4,6 +4,7 @@
  */
 import type { SlaCase, SlaClock, SlaStore } from "../../domain/alerts/sla.js";
 import type { WatchedEntity, WatchedType } from "../../domain/alerts/watched.js";
+import { InTurnByKey } from "../../lib/concurrency/in-turn.js";
 import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import type { Clock } from "../../lib/time/clock.js";
@@ -43,7 +44,7 @@ export interface Sighting {
 
 export class Clocks {
   readonly #deps: ClocksDeps;
-  readonly #queue = new OneAtATime();
+  readonly #queue = new InTurnByKey<string>();
 
   constructor(deps: ClocksDeps) {
     this.#deps = deps;
@@ -82,7 +83,7 @@ export class Clocks {
   }
 
   stop(): Promise<void> {
-    return this.#queue.drained();
+    return this.#queue.idle();
   }
 
   async #asTold(type: WatchedType, id: string): Promise<WatchedEntity | undefined> {
@@ -181,27 +182,4 @@ function requireDate(entity: WatchedEntity, field: "createdAt" | "startedAt" | "
 function oneEach(clocks: readonly SlaClock[]): SlaClock[] {
   const byEntity = new Map(clocks.map((one) => [`${one.entity.type}:${one.entity.id}`, one]));
   return [...byEntity.values()];
-}
-
-/** Jobs of one key one after the other, in the order in which they were asked for; those of different keys side by side. */
-class OneAtATime {
-  readonly #last = new Map<string, Promise<unknown>>();
-
-  run<T>(key: string, job: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(key) ?? Promise.resolve();
-    const result = before.then(job);
-    const settled = result.then(
-      () => {},
-      () => {}, // the caller has the rejection
-    );
-    this.#last.set(key, settled);
-    void settled.then(() => {
-      if (this.#last.get(key) === settled) this.#last.delete(key);
-    });
-    return result;
-  }
-
-  async drained(): Promise<void> {
-    while (this.#last.size > 0) await Promise.all(this.#last.values());
-  }
 }

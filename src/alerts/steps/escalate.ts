@@ -9,13 +9,13 @@ import {
   type Urging,
 } from "../../domain/alerts/alert.js";
 import { IN_DOUBT } from "../../domain/deliveries/given-up.js";
+import { groupBy } from "../../lib/group-by.js";
 import type { Alerting } from "../alerting.js";
 import { showNext } from "../coming.js";
 import { OWN_KIND } from "../own-alerts.js";
 import { CLOCK, LOSSES, type LostPage, type Plan } from "../plan.js";
 import { accountsOf, type Mentioned, readMention } from "../rota/people.js";
 import { askReaders, isReachedNow, type Reach, reachOf, type Step } from "../rota/reach.js";
-import { groupBy } from "../tell/group-by.js";
 import { LATE_PAGE_MS, lateText } from "../tell/late.js";
 import { shownAs } from "../tell/shown-as.js";
 import {

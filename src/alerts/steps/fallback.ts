@@ -13,12 +13,12 @@ import {
   type Urging,
 } from "../../domain/alerts/alert.js";
 import { formatAddress } from "../../domain/chat/address.js";
+import { groupBy } from "../../lib/group-by.js";
 import type { Alerting } from "../alerting.js";
 import { isAboutPlace } from "../own-alerts.js";
 import { LOSSES, type Loss, type Plan } from "../plan.js";
 import { accountsOf, type Mentioned, readMention } from "../rota/people.js";
 import { calls, isReachedNow } from "../rota/reach.js";
-import { groupBy } from "../tell/group-by.js";
 import { isWebhook, shownAs } from "../tell/shown-as.js";
 import { namesOf, uncalledText } from "./call.js";
 import { lostKey, stepOf } from "./escalate.js";

@@ -1,10 +1,10 @@
 /** A page that waited is about to be posted, and other people are on call now: its step notifies these, and its page is written anew. */
 import type { Notice } from "../../domain/alerts/alert.js";
 import { noticeWords } from "../../domain/alerts/notice-words.js";
+import { groupBy } from "../../lib/group-by.js";
 import type { Alerting } from "../alerting.js";
 import { CLOCK, type Plan, RULE } from "../plan.js";
 import { askReaders, isReachedNow, reachOf } from "../rota/reach.js";
-import { groupBy } from "../tell/group-by.js";
 import { shownAs } from "../tell/shown-as.js";
 import { leftFor, placesOf, stepTaken, urgingOf } from "../urging.js";
 import { mentionedAt, mentionedBy, namesOf, sentencesFor } from "./call.js";

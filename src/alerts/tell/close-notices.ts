@@ -10,6 +10,7 @@ import { noticeText } from "../../domain/alerts/notice-words.js";
 import type { Button } from "../../domain/chat/message.js";
 import { isUnderWay } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
+import { groupBy } from "../../lib/group-by.js";
 import { type At, lateOf, stateLine } from "../card/alert-card.js";
 import { alertLine } from "../card/alert-line.js";
 import { cardButtons } from "../card/buttons.js";
@@ -17,14 +18,12 @@ import { standingOf } from "../card/standing.js";
 import { inline, markOf, moment, NAMED } from "../card/words.js";
 import { isOfWoken } from "../steps/breach.js";
 import { routeAt } from "../steps/route.js";
-import { groupBy } from "./group-by.js";
 import { pageButtons } from "./pages/page-buttons.js";
 import type { Telling } from "./telling.js";
 
 const MAX_ALERTS = 200;
 /** An alert may end while its card is drawn with what was before. What is closed twice is the same change. */
 const OVERLAP_MS = 60_000;
-const HISTORY_MAX = 200;
 
 /** Before the card that shows it is saved: after a crash in between, the same edits have the same ids. */
 export async function closeNotices({ id, destination, shownAt }: AlertCard, telling: Telling): Promise<void> {
@@ -102,7 +101,7 @@ async function hasChanged(
 
 /** A person had it, or it had ended, since the message was posted. */
 async function wasHeld({ id }: Alert, postedAt: number, { store }: Telling): Promise<boolean> {
-  return (await store.history(id, HISTORY_MAX)).some(({ at, to }) => at >= postedAt && !isWaiting({ state: to }));
+  return (await store.history(id)).some(({ at, to }) => at >= postedAt && !isWaiting({ state: to }));
 }
 
 /** A message about one alert has the buttons of its card while the alert is open; one about several, while one of them needs a person. */
@@ -155,7 +154,7 @@ async function endOf(alert: Alert, timezone: string | undefined, telling: Tellin
   const at: At = (ms, style) => moment(ms, timezone, style);
   // As on its card: overdue since its due time, and not since its snooze ended.
   const late = lateOf(alert, await standingOf(alert, telling), telling.clock.now());
-  const state = stateLine(alert, late, at, await telling.store.history(alert.id, HISTORY_MAX));
+  const state = stateLine(alert, late, at, await telling.store.history(alert.id));
   const shown = `${state.charAt(0).toUpperCase()}${state.slice(1)}`;
   const again = alert.state === "firing" || alert.state === "warned" ? "Needs an operator again. " : "";
   return `${markOf(alert)} **${inline(alert.signal.title, 200)}**\n${again}${shown}. \`${alert.id}\``;

@@ -8,8 +8,6 @@ import { isCalledOff } from "../urging.js";
 import { LATE_PAGE_MS } from "./late.js";
 import type { Telling } from "./telling.js";
 
-const HISTORY_MAX = 200;
-
 /** Undefined when the alert has needed an operator since the page was due. */
 export async function holdOf(
   { kind, dueAt }: Notice,
@@ -17,7 +15,7 @@ export async function holdOf(
   { store }: Telling,
 ): Promise<Hold | undefined> {
   if (kind !== "escalation" || since < dueAt) return undefined;
-  const end = (await store.history(id, HISTORY_MAX)).findLast(
+  const end = (await store.history(id)).findLast(
     ({ at, from, to }) =>
       at >= dueAt && from !== undefined && isCalledOff({ state: from }) && isOpen(to) && !isCalledOff({ state: to }),
   );
@@ -53,7 +51,7 @@ export async function recordPosted(
     const dueAt = waitedSince ?? atEnd;
     const alert = await store.get(id);
     const hold = alert && (await holdOf(notice, alert, telling));
-    const history = await store.history(id, HISTORY_MAX);
+    const history = await store.history(id);
     const lost = history.findLast((event) => isLossOf(event, notice));
     const isLate = settledAt - dueAt >= LATE_PAGE_MS || waitedSince !== undefined;
     const lateSince = isLate ? dueAt : 0;

@@ -1,10 +1,10 @@
 /** Notices that wait for a chat that has left the route of their alert: the card is elsewhere, and nothing more is posted there. */
 import { type Alert, isOpen, type KnownPlace, type Notice } from "../../domain/alerts/alert.js";
+import { groupBy } from "../../lib/group-by.js";
 import { readMention } from "../rota/people.js";
 import { isReachedNow } from "../rota/reach.js";
 import { isPageKey, stepIn, stepOf } from "../steps/escalate.js";
 import { leftFor, stepTaken, urgingOf } from "../urging.js";
-import { groupBy } from "./group-by.js";
 import type { Telling } from "./telling.js";
 
 export async function waitingWhereLeft(waiting: readonly Notice[], telling: Telling): Promise<Notice[]> {

@@ -5,6 +5,7 @@ import { parseAddress } from "../../domain/chat/address.js";
 import type { OutboundMessage } from "../../domain/chat/message.js";
 import { isUnderWay, type Pause } from "../../domain/store.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
+import { groupBy } from "../../lib/group-by.js";
 import { newId } from "../../lib/id.js";
 import { tokensInWords } from "../../lib/markdown/tokens.js";
 import { zoneOf } from "../business-hours.js";
@@ -21,7 +22,6 @@ import { asOneReminder, newestReminders, remindedAt } from "../steps/remind.js";
 import { routeAt } from "../steps/route.js";
 import { isCalledOff } from "../urging.js";
 import { lose } from "./check-notices.js";
-import { groupBy } from "./group-by.js";
 import { holdOf, recordPosted } from "./held-back.js";
 import { isElsewhere } from "./is-elsewhere.js";
 import {

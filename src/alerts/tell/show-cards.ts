@@ -24,7 +24,6 @@ const HELD_MS = 60_000;
 /** Changes of cards that wait for a place in one chat: more of them would show what was long ago. */
 const MAX_CHANGES = 2;
 const MAX_ALERTS = 20;
-const HISTORY_MAX = 200;
 
 export async function showCards(destination: string, telling: Telling): Promise<number | undefined> {
   const changes = await changesUnderWay(destination, telling);
@@ -57,7 +56,7 @@ async function mostWantedFirst(cards: readonly AlertCard[], telling: Telling): P
 async function newsOf({ id, shownAt }: AlertCard, { store }: Telling): Promise<Stale["news"]> {
   const changed = await store.list({ cardId: id, since: shownAt, limit: MAX_ALERTS });
   for (const alert of changed) {
-    const history = await store.history(alert.id, HISTORY_MAX);
+    const history = await store.history(alert.id);
     if (history.some(({ at, from, to, actor }) => at >= shownAt && from !== to && isPerson(actor))) return ACT;
   }
   return changed.some(({ since }) => since >= shownAt) ? STATE : REST;

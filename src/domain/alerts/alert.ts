@@ -326,8 +326,8 @@ export interface AlertStore {
   list(filter: AlertFilter): Promise<Alert[]>;
   /** Those that got more time are not among `resolved`: what their clocks wait for has not happened. */
   counts(filter: { cardId?: string }): Promise<Partial<Record<AlertState | "postponed", number>>>;
-  /** Oldest first. */
-  history(id: string, limit: number): Promise<AlertEvent[]>;
+  /** Oldest first, the newest 200. */
+  history(id: string): Promise<AlertEvent[]>;
   /** What is due now, soonest first; and when something will be. */
   due(now: number, limit: number): Promise<string[]>;
   nextDue(): Promise<number | undefined>;

@@ -8,7 +8,7 @@ import { withDeadline } from "../deadline.js";
 import { destinationProblem } from "../destination-problem.js";
 import { forward, isEcho } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
-import { attemptOf, causeId, causeOf, type Inbound, isAtDesk } from "./receiving.js";
+import { attemptOf, causeId, causeOf, type Inbound, isWhereCopiesGo } from "./receiving.js";
 import { reply } from "./reply.js";
 import { withReplySight } from "./sights-of.js";
 import { misdirectedReply, unanswered } from "./unanswered.js";
@@ -22,7 +22,7 @@ export async function defaultRoute(
   const route = inbound.config.default_route;
   // No one else reads what people write there: without a route, and where the copies go.
   const misdirected =
-    route === "none" || isAtDesk(message, inbound) ? await misdirectedReply(row, message, inbound) : undefined;
+    route === "none" || isWhereCopiesGo(message, inbound) ? await misdirectedReply(row, message, inbound) : undefined;
   if (misdirected) return misdirected;
   if (route === "none") return unanswered(row, message, operator, inbound);
   const deliveries: NewDelivery[] = [];

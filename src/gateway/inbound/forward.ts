@@ -21,7 +21,15 @@ import { completeAddress } from "../complete-address.js";
 import type { AnswersTo } from "../contract.js";
 import type { LaneRow } from "../conversation.js";
 import { MAX_CORRECTIONS } from "../outbound/corrected-with.js";
-import { answeredBy, attemptOf, causeOf, type Inbound, isAtDesk, messageAddress, newDelivery } from "./receiving.js";
+import {
+  answeredBy,
+  attemptOf,
+  causeOf,
+  type Inbound,
+  isWhereCopiesGo,
+  messageAddress,
+  newDelivery,
+} from "./receiving.js";
 import { senderOf } from "./sender.js";
 import { withCopySight } from "./sights-of.js";
 
@@ -88,7 +96,7 @@ export async function isOurs(
 ): Promise<boolean> {
   if (role !== undefined) return true;
   if (answering === undefined || message.isDm) return false;
-  return isAtDesk(message, inbound) || isToDirect(answering, inbound);
+  return isWhereCopiesGo(message, inbound) || isToDirect(answering, inbound);
 }
 
 /**
@@ -285,7 +293,7 @@ export async function originOf(
 async function isForgotten(written: InboundMessage, replyToId: string, inbound: Inbound): Promise<boolean> {
   const { userId, replyToUserId, botId } = written;
   const at = messageAddress(written);
-  if (!isAtDesk(written, inbound)) return false;
+  if (!isWhereCopiesGo(written, inbound)) return false;
   if (replyToUserId === botId) return (await inbound.store.outbox.findByMessage(at, replyToId)) === undefined;
   const rowId = replyToUserId === userId ? await inbound.store.inbox.formerId(at, replyToId) : undefined;
   return rowId !== undefined && wasPurged(inbound, `m${rowId}`, 0);

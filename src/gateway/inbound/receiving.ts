@@ -56,7 +56,7 @@ export const isInThread = ({ threadId, parentChatId }: InboundMessage): boolean 
   threadId !== undefined || parentChatId !== undefined;
 
 /** It stands where the default route forwards to, or in a thread there. */
-export function isAtDesk(message: InboundMessage, inbound: Inbound): boolean {
+export function isWhereCopiesGo(message: InboundMessage, inbound: Inbound): boolean {
   const { platform, botId, chatId, parentChatId = chatId } = message;
   const places = [messageAddress(message), { platform, botId, chatId }, { platform, botId, chatId: parentChatId }];
   return places.some((place) => takesCopies(place, inbound));

@@ -18,7 +18,7 @@ import { note, orOpenly } from "./answer-command.js";
 import { isOurs, type Origin } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
 import { unknownAt } from "./note-arrival.js";
-import { causeId, type Inbound, isAtDesk, messageAddress } from "./receiving.js";
+import { causeId, type Inbound, isWhereCopiesGo, messageAddress } from "./receiving.js";
 import { reply } from "./reply.js";
 
 /** People who were told once; plugins share the store, and their ids cannot begin so. */
@@ -84,10 +84,10 @@ export async function misdirectedReply(
   inbound: Inbound,
 ): Promise<Handling | undefined> {
   const { replyToId, replyToUserId, botId } = message;
-  if (replyToId === undefined) return mentionAtDesk(row, message, inbound);
+  if (replyToId === undefined) return mentionWhereCopiesGo(row, message, inbound);
   const to = await inbound.store.outbox.findByMessage(messageAddress(message), replyToId);
   // Its platform knows that we wrote it, when we do not.
-  if (to === undefined && replyToUserId !== botId) return mentionAtDesk(row, message, inbound);
+  if (to === undefined && replyToUserId !== botId) return mentionWhereCopiesGo(row, message, inbound);
   if (!(await isForAnswers(message, to, inbound))) return undefined;
   if ((await answeringHook(row, message, inbound)) !== undefined) return undefined;
   const text = to !== undefined && to.mirrors === undefined ? MISDIRECTED : await notLinked(message, inbound);
@@ -107,8 +107,13 @@ export async function emptyAnswer(
 }
 
 /** Who mentions the gateway where the copies are means a customer, too, and has to say which one. */
-async function mentionAtDesk(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Handling | undefined> {
-  if (!inbound.config.unanswered_note || !message.isGroupMention || !isAtDesk(message, inbound)) return undefined;
+async function mentionWhereCopiesGo(
+  row: LaneRow,
+  message: InboundMessage,
+  inbound: Inbound,
+): Promise<Handling | undefined> {
+  if (!inbound.config.unanswered_note || !message.isGroupMention || !isWhereCopiesGo(message, inbound))
+    return undefined;
   if ((await answeringHook(row, message, inbound)) !== undefined) return undefined;
   return settled("reply", reply(row, message, `${NOT_A_REPLY}${helpFor(message)}`, inbound));
 }
@@ -140,7 +145,7 @@ async function notLinked(message: InboundMessage, inbound: Inbound): Promise<str
 
 /** A reply to this message of ours (undefined: one that is known no more) is mostly meant for a customer. */
 async function isForAnswers(message: InboundMessage, to: Delivery | undefined, inbound: Inbound): Promise<boolean> {
-  if (isAtDesk(message, inbound)) return true;
+  if (isWhereCopiesGo(message, inbound)) return true;
   if (message.isDm) return false;
   const conversation = formatAddress(messageAddress(message));
   const posted = to === undefined ? await inbound.store.outbox.list({ conversation, limit: RECENT }) : [to];

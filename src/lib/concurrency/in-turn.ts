@@ -9,3 +9,26 @@ export function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
     return result;
   };
 }
+
+/** The same for each key: work of one key takes turns, and that of other keys does not wait for it. An idle key is forgotten. */
+export class InTurnByKey<K> {
+  readonly #last = new Map<K, Promise<unknown>>();
+
+  run<T>(key: K, work: () => Promise<T>): Promise<T> {
+    const result = (this.#last.get(key) ?? Promise.resolve()).then(work);
+    const ended = result.then(
+      () => {},
+      () => {}, // the caller of that work has the rejection
+    );
+    this.#last.set(key, ended);
+    void ended.then(() => {
+      if (this.#last.get(key) === ended) this.#last.delete(key);
+    });
+    return result;
+  }
+
+  /** Resolves when nothing is under way. */
+  async idle(): Promise<void> {
+    while (this.#last.size > 0) await Promise.all(this.#last.values());
+  }
+}

@@ -9,6 +9,8 @@ import { createSilences } from "./silences.js";
 
 /** Rows deleted in one transaction. */
 const CHUNK = 200;
+/** Rows of the history of one alert that are read. */
+const HISTORY_MAX = 200;
 
 export function createAlertStore(connection: Connection): AlertStore {
   const { database, read, write } = connection;
@@ -157,7 +159,7 @@ export function createAlertStore(connection: Connection): AlertStore {
         const rows = cardId === undefined ? countAll.all() : countOnCard.all(cardId);
         return Object.fromEntries(rows.map(({ state, rows: count }) => [state, count]));
       }),
-    history: (id, limit) => read(() => events.all(id, limit).map(eventOf)),
+    history: (id) => read(() => events.all(id, HISTORY_MAX).map(eventOf)),
     due: (now, limit) => read(() => due.all(now, limit).map(({ id }) => id)),
     nextDue: () => read(() => nextDue.get()?.at ?? undefined),
     async sweep(endedBefore) {

@@ -1,7 +1,7 @@
 /** Pages that a stop or a crash left in the outbox and that are late at the next start: their words are of when they were due. */
 import { isUnderWay } from "../../../domain/store.js";
+import { groupBy } from "../../../lib/group-by.js";
 import { BEHIND, STOPPED } from "../called-off.js";
-import { groupBy } from "../group-by.js";
 import { LATE_PAGE_MS } from "../late.js";
 import type { Telling } from "../telling.js";
 

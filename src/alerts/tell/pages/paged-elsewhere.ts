@@ -6,11 +6,11 @@
 import type { Alert, Notice } from "../../../domain/alerts/alert.js";
 import { noticeSentences } from "../../../domain/alerts/notice-words.js";
 import { type Delivery, isUnderWay } from "../../../domain/store.js";
+import { groupBy } from "../../../lib/group-by.js";
 import { type Mentioned, readMention } from "../../rota/people.js";
 import { isReached } from "../../rota/reach.js";
 import { asOfWhenDue, couldNotBeNotified, notifiedNow, UNNOTIFIED, wasUnnotified } from "../../steps/call.js";
 import { isPageKey, stepIn } from "../../steps/escalate.js";
-import { groupBy } from "../group-by.js";
 import { isElsewhere } from "../is-elsewhere.js";
 import { isWebhook, shownAs } from "../shown-as.js";
 import type { Telling } from "../telling.js";
