@@ -1,4 +1,4 @@
-/** The commands by subject: for `/help`, `hookgate --help`, and the order in which commands are listed everywhere. */
+/** The subjects of commands, in the order in which `/help` and `hookgate --help` show them. The order within a subject is in `index.ts`. */
 import type { CommandSpec } from "../src/domain/chat/command.js";
 
 export const COMMAND_GROUPS = [

@@ -1,4 +1,4 @@
-/** The table of operator commands, one a file, in the order in which they are listed everywhere. */
+/** The table of operator commands, one a file, in the order in which they are listed within their subject (`groups.ts`). */
 import type { CommandSpec } from "../src/domain/chat/command.js";
 import type { Command } from "../src/gateway/commands.js";
 import { ack } from "./ack.js";

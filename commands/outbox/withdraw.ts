@@ -110,6 +110,7 @@ async function withdrawAll(deps: CommandDeps, { operator, signal }: CommandConte
 
 function withdrawnText(withdrawn: number, asked: number): string {
   const late = asked - withdrawn;
-  const sent = late === 0 ? "" : ` ${count(late, "message")} had been sent, or was being sent.`;
-  return `${count(withdrawn, "message")} cancelled; \`/outbox list cancelled\` shows what is kept of them.${sent}`;
+  const sent =
+    late === 0 ? "" : ` ${count(late, "message")} had been sent, or ${late === 1 ? "was" : "were"} being sent.`;
+  return `${count(withdrawn, "message")} cancelled; \`/outbox list cancelled\` shows what is kept of ${withdrawn === 1 ? "it" : "them"}.${sent}`;
 }

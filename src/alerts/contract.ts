@@ -105,7 +105,7 @@ export interface Alerts {
   timezone(): string;
   /** Sends a test message to the destination that an alert says is not reached, and gives it. Undefined: it is no such alert. */
   test(id: string): Promise<string | undefined>;
-  /** What a card (`ac_…`), or a reminder or escalation of an alert (`al_…`), was sent with has ended: it is looked after at once. */
+  /** The delivery of a card (`ac_…`), of a notice of an alert (`al_…`), or of the digest (`digest`) has ended: it is looked after at once. */
   delivered(id: string): void;
   /** A person deleted its message: it is posted again while something on it is open. */
   deleted(cardId: string): void;

@@ -79,7 +79,8 @@ async function sendOne(delivery: Delivery, out: Outbound): Promise<Then> {
 function wayOf(delivery: Delivery, out: Outbound): Adapter | (() => Promise<Then>) {
   const now = out.clock.now();
   if (isExpired(delivery, now)) return () => expire(delivery, now, out);
-  // A time further off was set under another clock; what a platform asked for is a pause, but for what waits apart.
+  // No retry is further off than this, so a later time was set before the clock went back. A wait that a platform asked for is a pause;
+  // only what waits apart has it as its own time.
   const furthestMs = delivery.isApart ? Math.max(MAX_PAUSE_MS, out.config.retry_max) : out.config.retry_max;
   const isBounded = delivery.interaction !== undefined || delivery.dueAt - now <= furthestMs;
   const at = out.moves.current(delivery.address);

@@ -60,7 +60,7 @@ export function assembleAlerts({ config, env, consoleId, owners, gateway, adapte
 
 /**
  * An operator replies to the message of an alert: the reply is no customer's message, and is not forwarded. Talk in a thread under it is
- * left alone.
+ * left alone. Replies of people without a role, and to other messages of ours: `misdirectedReply` (gateway/inbound/unanswered.ts).
  */
 export const repliedToAlert: RepliedTo = async ({ replyToId }, to, operator) => {
   const isDirect = to.parts.some(({ messageId }) => messageId !== undefined && messageId === replyToId);

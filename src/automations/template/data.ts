@@ -55,7 +55,7 @@ function timing({ now, lastRunAt }: TemplateScope): Record<(typeof TIMING_NAMES)
   };
 }
 
-/** `{{ event.last_run_time }}`, as the prompts of periodic hooks have it elsewhere; not printed with the event. */
+/** `{{ event.last_run_time }}` means the same as `{{ last_run_time }}`, as in a published hook system; not printed with the event. */
 function withTiming(event: unknown, times: Record<string, unknown>): unknown {
   if (typeof event !== "object" || event === null || Array.isArray(event)) return event;
   for (const [name, value] of Object.entries(times))

@@ -3,7 +3,7 @@
  * suspects are handled one at a time, so that the next crash counts an attempt for one of them only. A suspect that was cut off twice, or
  * that makes its last attempt, is handled alone: nothing else is under way then, except commands, so that operators are never locked out.
  * A delivery that an earlier process did not get through its hooks is decided while no row is under way, so that its crash counts for no
- * message. Hooks about tasks, missions and schedules follow the same rules (`inTurn`). A suspect of any kind starts when no request is
+ * message. Hooks about other work (tasks, missions, schedules, SLA clocks, pending work) follow the same rules (`inTurn`). A suspect of any kind starts when no request is
  * under way that its crash would leave in doubt (`send-gate.ts`).
  */
 

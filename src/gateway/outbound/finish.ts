@@ -32,14 +32,14 @@ export async function finish(
   // For what is discarded, its person was notified when it was held.
   if ((status === "dead" || isUnknown) && isAnswer && delivery.status !== "held")
     await notifyAsker(delivery, status, reason, out);
-  const isTold = status === "dead" || status === "cancelled";
-  await out.store.outbox.finish(delivery.id, status, reason, now, isTold && out.registry.isHeard("delivery_failed"));
+  const hasFailed = status === "dead" || status === "cancelled";
+  await out.store.outbox.finish(delivery.id, status, reason, now, hasFailed && out.registry.isHeard("delivery_failed"));
   out.observe.deliverySettled?.(delivery.address.platform, status, now - delivery.createdAt, delivery.cause);
   if (status === "held" || status === "dead")
     out.logger.warn(
       { delivery: delivery.id, conversation: delivery.conversation, status, reason: logged },
       "delivery not sent",
     );
-  if (isTold) reportFailed(delivery, reason, out);
+  if (hasFailed) reportFailed(delivery, reason, out);
   return "next";
 }

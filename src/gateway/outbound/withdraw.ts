@@ -1,4 +1,4 @@
-/** Cancels a delivery that waits for its platform, because it is not needed any more. */
+/** Cancels what is not needed any more: a delivery of which nothing was sent, or the rest of one that is partly sent. */
 import { queueOf } from "../../domain/deliveries/outbox-queue.js";
 import type { CancelledRest, Delivery } from "../../domain/store.js";
 import { reportFailed } from "./notices/report-failed.js";

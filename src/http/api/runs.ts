@@ -11,7 +11,10 @@ const id = z.object({
     .string()
     .min(1)
     .max(200)
-    .refine((id) => !isOfMessage(id), "it is the id of a message or a delivery: take one from GET /api/v1/runs")
+    .refine(
+      (id) => !isOfMessage(id),
+      "it is the id of a message or a delivery: take the id of a run from GET /api/v1/runs",
+    )
     .describe("The id of a dispatch or of a run."),
 });
 

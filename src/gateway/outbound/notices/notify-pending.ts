@@ -8,7 +8,7 @@ import { MAX_ASKED } from "../decide.js";
 import { dispatchIdOf } from "../hook-target.js";
 import type { Outbound } from "../sending.js";
 import { reportFailed } from "./report-failed.js";
-import { tellSent } from "./report-sent.js";
+import { fireSent } from "./report-sent.js";
 
 /** Resolves with what takes the place of work about several deliveries. */
 export async function notifyPending(item: PendingItem, out: Outbound): Promise<NewPending[] | undefined> {
@@ -51,7 +51,7 @@ async function notifyEnd(
     return;
   }
   await new Promise<void>((ended) => {
-    if (delivery.status === "sent") tellSent(delivery, out, attempt, ended);
+    if (delivery.status === "sent") fireSent(delivery, out, attempt, ended);
     else reportFailed(delivery, delivery.reason ?? "", out, attempt, ended);
   });
 }

@@ -9,14 +9,14 @@ export function reportSent(delivery: Delivery, out: Outbound): Promise<void> | u
   const latencyMs = out.clock.now() - delivery.createdAt;
   out.observe.deliverySettled?.(delivery.address.platform, "sent", latencyMs, delivery.cause);
   if (delivery.sight) out.watch?.seen({ ...delivery.sight, address: delivery.address });
-  tellSent(delivery, out);
+  fireSent(delivery, out);
   return out.background.isCrowded ? out.background.oneDone() : undefined;
 }
 
 /** `attempt` and `ended`: of pending work. Without them this is the first time. */
-export function tellSent(delivery: Delivery, out: Outbound, attempt = 1, ended?: () => void): void {
+export function fireSent(delivery: Delivery, out: Outbound, attempt = 1, ended?: () => void): void {
   const message = delivery.frozen ?? delivery.message;
-  if (!isTold(delivery) || !message) {
+  if (!firesSent(delivery) || !message) {
     ended?.();
     return;
   }
@@ -30,5 +30,5 @@ export function tellSent(delivery: Delivery, out: Outbound, attempt = 1, ended?:
   out.background.run("message_sent", fired, ended ?? (isHeard ? () => out.endNotified(delivery.id) : undefined));
 }
 
-/** A deletion says nothing. */
-export const isTold = ({ operation }: Pick<Delivery, "operation">) => operation !== "delete";
+/** Not for a deletion. */
+export const firesSent = ({ operation }: Pick<Delivery, "operation">) => operation !== "delete";

@@ -7,7 +7,7 @@ import { orExpiry, whenExpired } from "../expiry.js";
 import { finish } from "../finish.js";
 import { showEnd } from "../notices/answer-notices.js";
 import { notifyOfLostFiles } from "../notices/notify-lost-files.js";
-import { isTold, reportSent } from "../notices/report-sent.js";
+import { firesSent, reportSent } from "../notices/report-sent.js";
 import type { Outbound, Then } from "../sending.js";
 import { wasChanged } from "../withdraw.js";
 import { isFirstAnswer, keepsItsWay, leavesDoubt, mayRepeat } from "./doubt.js";
@@ -78,7 +78,7 @@ export async function sendParts(
       const nextWaits = isHeldBack || (ticket !== undefined && ticket.at > nowMs);
       let goesOn: boolean;
       try {
-        const hasHooks = isTold(delivery) && out.registry.isHeard("message_sent");
+        const hasHooks = firesSent(delivery) && out.registry.isHeard("message_sent");
         const options = { nextWaits, hasHooks, only: onlyPart(delivery), lostFiles: part.lostFiles };
         if (!next && delivery.mirrors) await notifyOfLostFiles(delivery, out);
         if (!next) await showEnd(delivery, "sent", "", out);
