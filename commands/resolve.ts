@@ -30,8 +30,13 @@ export function resolveHook({ registry, automations }: Desks, id: unknown): Hook
   );
 }
 
-/** A hook's id or a point's name; a hook of the same name goes first. */
-export function resolveTarget({ registry, automations }: Desks, given: unknown, option = "id"): Target {
+/** A hook's id or a point's name; a hook of the same name goes first. `words`: what else the option takes. */
+export function resolveTarget(
+  { registry, automations }: Desks,
+  given: unknown,
+  option = "id",
+  words: readonly string[] = [],
+): Target {
   const name = required(given, "the id of a hook or the name of a hook point", option);
   const hook = registry.get(name);
   if (hook) return { kind: "hook", hook, point: registry.point(hook.hook) };
@@ -42,8 +47,8 @@ export function resolveTarget({ registry, automations }: Desks, given: unknown, 
   throw notFound(
     "hook or hook point",
     name,
-    known,
-    "/hooks lists the hooks. `npx hookgate points`, on the gateway's machine, lists the points.",
+    [...known, ...words],
+    `${words.length === 0 ? "" : `Write a hook, a hook point, or one of ${words.join(", ")}. `}/hooks lists the hooks. \`npx hookgate points\`, on the gateway's machine, lists the points.`,
     option,
   );
 }

@@ -22,6 +22,19 @@ import { code, count, plain } from "./show/text.js";
 
 const PAGE_SIZE = 10;
 
+const FILTERS = [
+  "failed",
+  "last",
+  "all",
+  "configured",
+  ...AUTOMATION_RUN_STATUSES.filter((status) => status !== "failed"),
+  "claimed",
+  "cancelled",
+  "overruled",
+  "modified",
+  "put-off",
+];
+
 export const runs = defineCommand({
   name: "runs",
   group: "hooks",
@@ -33,18 +46,7 @@ export const runs = defineCommand({
       summary: "A hook, a point, failed, last (the newest, whole), all (of commands too), configured, or a status",
       type: "string",
       complete: "hooks-and-points",
-      words: [
-        "failed",
-        "last",
-        "all",
-        "configured",
-        ...AUTOMATION_RUN_STATUSES.filter((status) => status !== "failed"),
-        "claimed",
-        "cancelled",
-        "overruled",
-        "modified",
-        "put-off",
-      ],
+      words: FILTERS,
     },
     { name: "page", summary: "Which page", type: "integer" },
     { name: "limit", summary: "How many on a page, 10 when absent", type: "integer" },
@@ -66,7 +68,7 @@ export const runs = defineCommand({
         );
     }
     const isWanted = WITH_RUN[asked.toLowerCase().replaceAll(/[ _]/g, "-")];
-    const target = isWanted || WORDS.has(asked) ? undefined : resolveTarget(deps, asked, "filter");
+    const target = isWanted || WORDS.has(asked) ? undefined : resolveTarget(deps, asked, "filter", FILTERS);
     const read = await deps.store.journal.list({ ...filterOf(asked, target), limit: MAX_ROWS });
     const all = isWanted ? read.filter(({ runs }) => runs.some(isWanted)) : read;
     // What operators' own commands set off would push out what they look for.

@@ -14,7 +14,7 @@ import { code, count, plain } from "../show/text.js";
 import { placeText } from "../who.js";
 import { formerEnds, recordActed } from "./acted.js";
 import { chosenDeliveries, chosenInbox } from "./chosen.js";
-import { answeredQuestion, type Chosen, chosenBy, needNoSelection, riskyButton } from "./filter.js";
+import { answeredQuestion, type Chosen, chosenBy, isNarrowed, needNoSelection, riskyButton } from "./filter.js";
 import {
   findLetter,
   isDeletedByAuthor,
@@ -30,7 +30,9 @@ import { waitText } from "./pauses-of.js";
 export async function retryLetter(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const { id } = context.options;
   const asked = typeof id === "string" ? id.trim().toLowerCase() : "";
-  if (asked === "all" || asked === "dead" || asked === "inbox") return retryAll(deps, context, asked);
+  const chosen = chosenBy(context, deps);
+  if (asked === "all" || asked === "dead" || asked === "inbox") return retryAll(deps, context, asked, chosen);
+  if (asked === "" && isNarrowed(chosen)) return retryAll(deps, context, "all", chosen);
   if (asked === "held")
     throw new HookgateError({
       code: "HELD",
@@ -38,7 +40,7 @@ export async function retryLetter(deps: CommandDeps, context: CommandContext): P
       hint: "/outbox list held shows them; /outbox release held decides on all of them.",
     });
   const letter = await findLetter(deps, id);
-  needNoSelection(chosenBy(context, deps), letter.kind === "inbox" ? `m${letter.row.id}` : letter.delivery.id);
+  needNoSelection(chosen, letter.kind === "inbox" ? `m${letter.row.id}` : letter.delivery.id);
   if (letter.kind === "inbox") {
     if (letter.row.isUnreadable) throw unreadable(`m${letter.row.id}`);
     if (isMaybeHandled(letter.row) && context.options.confirmed !== false)
@@ -72,8 +74,12 @@ export async function retryLetter(deps: CommandDeps, context: CommandContext): P
   throw notDead(delivery.id, delivery.status);
 }
 
-async function retryAll(deps: CommandDeps, context: CommandContext, asked: string): Promise<CommandAnswer> {
-  const chosen = chosenBy(context, deps);
+async function retryAll(
+  deps: CommandDeps,
+  context: CommandContext,
+  asked: string,
+  chosen: Chosen,
+): Promise<CommandAnswer> {
   const [deliveries, rows] = await Promise.all([
     asked === "inbox" ? [] : chosenDeliveries(deps, context, ["dead"], chosen),
     chosenInbox(deps, context, chosen),

@@ -189,7 +189,10 @@ describe("many messages", () => {
       "Delete 3 messages older than 30 min (3 dead)?",
     );
     expect((await desk.say("/outbox retry all chat=web:web:lobby")).data).toMatchObject({ retried: [] });
-    expect((await desk.say("/outbox retry all older=30m")).data).toMatchObject({ retried: ["d_x1", "d_x2", "d_x3"] });
+    await expect(desk.say("/outbox retry older=abc")).rejects.toMatchObject({
+      hint: expect.stringContaining("Write 30m"),
+    });
+    expect((await desk.say("/outbox retry older=30m")).data).toMatchObject({ retried: ["d_x1", "d_x2", "d_x3"] });
     expect((await desk.say("/outbox purge all yes=true")).data).toMatchObject({ purged: 250 });
   });
 });

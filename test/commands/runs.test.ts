@@ -46,6 +46,14 @@ describe("/runs", () => {
     expect((await desk.say("/runs last")).shown).toContain("Nothing fired yet");
   });
 
+  it("names what it takes when asked for what it does not", async () => {
+    await expect(desk.say("/runs held")).rejects.toMatchObject({
+      code: "NOT_FOUND",
+      hint: expect.stringContaining("Write a hook, a hook point, or one of failed, last, all, configured, queued, "),
+    });
+    await expect(desk.say("/runs faild")).rejects.toMatchObject({ message: expect.stringContaining('mean "failed"?') });
+  });
+
   it("lists the newest first, with outcome and failures, and masks the payloads", async () => {
     await sending("a");
     await desk.clock.advance(1000);
