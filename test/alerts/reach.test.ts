@@ -67,6 +67,7 @@ it("each step that notifies none of its people is an alert, until that step woul
   const states = async () =>
     Object.fromEntries((await ownAlerts(on)).map(({ signal: { title, reason }, state }) => [title, { state, reason }]));
   // The second step of each has notified its person by now: the first step did not.
+  expect(on.posted()[0]?.text).toContain("⚠ Escalation step 1 notified none of its people");
   expect(await states()).toMatchObject({
     "Escalation did not notify rota nights: Reply to Bob": { state: "firing" },
     "Escalation did not notify rota nights: Reply to Cid": { state: "firing" },

@@ -149,7 +149,7 @@ async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alertin
   const around = { ...withChat(lostPage.destination, lostPage.reason, without), inDoubtAt, lostAt };
   const reach = reachOf(step, places, around, now);
   // Mentioned at the fallback, the person is notified all the same.
-  if (lostPage.isPrivate && (!reach.isUnreached || inDoubtAt !== undefined)) delete urging.unreached;
+  if (lostPage.isPrivate && (!reach.isUnreached || inDoubtAt !== undefined)) hasReached(urging);
   const sent = [...all, ...plan.notices.filter((one) => stepIn(one.key) === key)];
   const arrived = sent.filter(({ destination }) => !refusedAt.includes(destination));
   const isNews =
@@ -350,11 +350,16 @@ const lostText = ({ destination, fate }: LostPage, placeName: Alerting["placeNam
 
 /** Whether the people of the step got it, for the card. */
 export function note(urging: Urging, { isCalled, arriving, isUnreached }: Reach, { inDoubtAt }: Alerting): void {
-  delete urging.unreached;
+  hasReached(urging);
   delete urging.direct;
   if (inDoubtAt === undefined) delete urging.inDoubtAt;
   if (isUnreached && inDoubtAt === undefined) urging.unreached = urging.steps;
   else if (!isCalled && arriving.length > 0) urging.direct = arriving.map(({ destination }) => destination);
+}
+
+/** The last step. That an earlier one notified none of its people stays so. */
+function hasReached(urging: Urging): void {
+  if (urging.unreached === urging.steps) delete urging.unreached;
 }
 
 /** True wherever it is read: the fallback gets the same words when the private chat refuses them. */

@@ -79,7 +79,7 @@ export interface Urging {
   taken?: TakenStep[];
   /** The next step as cards show it: changed settings may have another. */
   next?: string;
-  /** The last step, when it notified none of its people. */
+  /** The last of the steps that notified none of their people. */
   unreached?: number;
   /** Private chats of the last step that may have got it, when no other message of the step notifies its people. */
   direct?: string[];
