@@ -752,7 +752,7 @@ describe("a conversation's clocks", () => {
 
   it("that a hook answered are counted apart: shares, medians and percentiles are those of people", async () => {
     const desk = await support({
-      sla: { conversations: { hooks: "answered" } },
+      sla: { conversations: { hooks: "answered", resolved_after: "1h" } },
       hooks: (registry) =>
         void registry.registerClaiming("inbound_claim", ({ message }) =>
           message.text === "when are you open?" ? { handled: true, reply: "From nine to five." } : null,
@@ -773,6 +773,13 @@ describe("a conversation's clocks", () => {
     expect(first).toMatchObject({ medianMs: 4 * MINUTE, p90Ms: 4 * MINUTE, maxMs: 4 * MINUTE });
     expect(first?.days).toEqual([{ day: "2026-11-20", met: 1, metExtended: 0, late: 1 }]);
     expect(first?.ended).toEqual([{ usedMs: 4 * MINUTE, met: true }]);
+
+    // Resolved by the silence after an answer of a hook, of a person, or of a hook that came late.
+    await desk.pass(2 * HOUR);
+    const later = await desk.sla.desk.report(at("2026-11-20T00:00:00Z"), at("2026-11-21T00:00:00Z"));
+    const solved = later.find(({ policyId }) => policyId === "solved");
+    expect(solved).toMatchObject({ met: 1, metByHook: 4, late: 0 });
+    expect(solved?.ended).toHaveLength(1);
     const ends = desk.signals.flatMap(({ state, reason }) => (state === "resolved" ? [reason] : []));
     expect(ends.join()).toContain("answered by a hook");
   });

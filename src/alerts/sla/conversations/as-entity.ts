@@ -131,8 +131,19 @@ function ending(one: SlaCase, answer: Answer | undefined): Partial<Span> {
   if (endedAt === undefined) return {};
   if (abandoned) return { endedAt, abandoned, how: endedBy ?? "withdrawn" };
   const isUnanswered = answer !== undefined || firstAnswer(one) === undefined;
-  return { endedAt, isUnanswered, how: isUnanswered ? closedUnanswered(endedBy) : howItEnded(endedBy) };
+  if (isUnanswered) return { endedAt, isUnanswered, how: closedUnanswered(endedBy) };
+  return { endedAt, isUnanswered, isByHook: isResolvedByHook(one), how: howItEnded(endedBy) };
 }
+
+/** Only hooks answered, and nobody ended it: the silence after their answers did. */
+function isResolvedByHook({ endedBy, firstAnsweredAt, firstAnsweredByHook, turns }: SlaCase): boolean {
+  const hasPeoplesAnswer =
+    (firstAnsweredAt !== undefined && firstAnsweredByHook !== true) ||
+    turns.some(({ by, name }) => by === "us" && name !== undefined);
+  return !hasPeoplesAnswer && !isEndedByPerson(endedBy);
+}
+
+const isEndedByPerson = (endedBy: string | undefined) => endedBy !== undefined && endedBy !== BY_SILENCE;
 
 /** `in #support`, or `in a direct message`. */
 function placeOf({ isDm, room }: SlaCase): string | undefined {
@@ -143,5 +154,5 @@ function placeOf({ isDm, room }: SlaCase): string | undefined {
 const closedUnanswered = (endedBy = "an operator") => `closed without an answer by ${endedBy}`;
 
 function howItEnded(endedBy: string | undefined): string {
-  return endedBy === undefined || endedBy === BY_SILENCE ? "resolved" : `resolved by ${endedBy}`;
+  return isEndedByPerson(endedBy) ? `resolved by ${endedBy}` : "resolved";
 }
