@@ -129,8 +129,8 @@ export interface InboxStore {
 
 /**
  * waiting: hooks have not run · sending: decision frozen, parts under way or waiting for `dueAt` · held: an operator must
- * decide (ambiguous, or a fail-closed hook failed) · sent · suppressed (before_dispatch) · cancelled (message_sending, or withdrawn) ·
- * superseded (a newer edit of the same target) · dead (dead letter; TTL included).
+ * decide (ambiguous, or a fail-closed hook failed) · sent · suppressed (before_dispatch) · cancelled (message_sending, withdrawn,
+ * a courtesy that was given up, or a deletion out of reach) · superseded (a newer edit of the same target) · dead (dead letter; TTL included).
  */
 export const DELIVERY_STATUSES = [
   "waiting",
@@ -227,7 +227,7 @@ export interface DeliveryPart {
 
 /**
  * The decision on a delivery: the message after the hooks (none of a delete), its parts, the action tokens of its buttons. A first part with
- * status `sending` (and attempts 1) is about to be written to the wire; one that is `waiting` waits for the rate limit.
+ * status `sending` (and attempts 1) is about to be written to the wire; one that is `waiting` waits for the rate limit or the send gate.
  */
 export interface Decided {
   message: OutboundMessage | undefined;
@@ -323,7 +323,7 @@ export interface OutboxStore {
   /** A part is about to be written to the wire (counts its attempt); durable before the request. `at`: the time; absent: as if at its creation. */
   partSending(id: string, index: number, at?: number): Promise<void>;
   /**
-   * A part is confirmed; the same transaction marks the next one sending (unless `nextWaits`: the rate limit holds it back),
+   * A part is confirmed; the same transaction marks the next one sending (unless `nextWaits`: the rate limit or the send gate holds it back),
    * or, after the last, the delivery sent (and stores its link). `hasHooks`: hooks listen, so its end is noted as pending. Resolves at its commit:
    * false when the delivery was ended meanwhile, so that no further part may go.
    */
@@ -485,7 +485,7 @@ export interface HookStateStore {
   remove(state: Pick<HookSwitch, "hookId" | "at">): Promise<void>;
 }
 
-/** A plugin's own key-value pairs; values are JSON. */
+/** Small facts by scope: those of plugins, and those of the product (`core:…`); values are JSON. */
 export interface KeyValueStore {
   get(scope: string, key: string): Promise<unknown>;
   set(scope: string, key: string, value: unknown): Promise<void>;

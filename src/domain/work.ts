@@ -1,6 +1,6 @@
 /**
  * One seam: "there is something to do for key K at time T, one at a time per key". It wakes a key; the store's rows say
- * what there is to do. In process it is a keyed queue and a timer (`lib/concurrency/work.ts`); on Postgres it will be a shared queue.
+ * what there is to do. It is a keyed queue and a timer (`lib/concurrency/work.ts`).
  */
 export interface Work {
   /**

@@ -1,4 +1,4 @@
-/** Cursors: small facts of adapters, read from memory, written to disk before they count. */
+/** Cursors: small facts of adapters and parts of the product, read from memory, written to disk before they count. */
 import type { CursorStore } from "../domain/chat/adapter.js";
 import type { Connection } from "./connection.js";
 

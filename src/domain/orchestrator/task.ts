@@ -1,8 +1,8 @@
 /**
  * A task: a piece of work with an assignee, and the one table of its state changes. Every change of its state goes through
- * `Orchestrator.transition` (src/orchestrator/orchestrator.ts); the table here is what that function checks it against.
+ * `transition` (src/orchestrator/tasks/transition.ts); the table here is what that function checks it against.
  *
- * How missions and assessments hook in (functions passed in by app.ts): `Assess` judges a task that came into review, `TaskChanged` is
+ * How missions and assessments hook in (functions passed in by `app/parts.ts`): `Assess` judges a task that came into review, `TaskChanged` is
  * called for every one that changed. A mission creates its tasks with ids of its own (creating one twice changes nothing), as drafts where
  * a gate must open first, and lets them go by `draft → pending`.
  */

@@ -1,4 +1,4 @@
-/** The only place that reads the time. Everything that waits or stamps takes a `Clock`, so that tests can pass one in. */
+/** The only place that reads the time, but for ids and the command line. Everything that waits or stamps takes a `Clock`, so that tests can pass one in. */
 
 export interface Timer {
   cancel(): void;
