@@ -1,4 +1,4 @@
-/** What telling needs besides what the pipeline knows: the gateway's two verbs, what became of a delivery, and how much may be said. */
+/** What telling needs besides what the pipeline knows: the gateway's verbs, what became of a delivery, and how much may be said. */
 
 import type { AlertSignal, ClockStanding } from "../../domain/alerts/alert-signal.js";
 import type { Address } from "../../domain/chat/address.js";

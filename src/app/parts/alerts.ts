@@ -70,7 +70,7 @@ export const repliedToAlert: RepliedTo = async ({ replyToId }, to, operator) => 
   };
 };
 
-/** What the gateway reports to the metrics, and to alerts about their own deliveries. */
+/** What the gateway reports to the metrics, and to alerts: about their own deliveries, and about people who write. */
 export function tellingAlerts(
   observer: Observer,
   alerts: Pick<Alerts, "delivered" | "deleted" | "heardFrom">,

@@ -1,4 +1,4 @@
-/** What the composition hands to SLA clocks: the truth about work, and where alerts go. */
+/** What the composition hands to SLA clocks: the truth about work, and what alerts ask of policies and clocks. */
 
 import type { AlertPolicy } from "../../alerts/alerting.js";
 import type { SlaConfig } from "../../alerts/sla/config.js";
