@@ -1,5 +1,5 @@
 /**
- * What `db_query` and `journal` may ask: named, read-only, bounded. `app.ts` answers them from the store, so no SQL and no
+ * What `db_query` and `journal` may ask: named, read-only, bounded. `answers.ts` answers them from the store, so no SQL and no
  * table name ever stands in a definition or a template.
  */
 import { z } from "zod";

@@ -76,7 +76,7 @@ export interface Queue extends BackgroundPort {
   admit(row: AutomationRun): Promise<Admission>;
   /** Stores a run that a person asked for and starts it ahead of all waiting runs. Resolves with how it ended. */
   runNow(row: AutomationRun, progress: Progress): Promise<RunOutcome>;
-  /** The handler of a stored run takes it over; `work` is waited for, and writes the row's end. */
+  /** The handler of a stored run takes it over; `run` is waited for, and writes the row's end. */
   claim(recordId: string, run: (claim: Claim) => Promise<RunOutcome>): Promise<RunOutcome> | undefined;
   readonly active: number;
   /** How many runs wait, by hook. */

@@ -38,7 +38,7 @@ export interface RunContext {
   readonly reach: Reach;
 }
 
-/** The product as steps and handlers reach it. Filled by `app.ts`. */
+/** The product as steps and handlers reach it. Filled by `reach.ts`. */
 export interface Reach {
   /** Environment variables that the definition names; undefined when not set. Never the gateway's own environment. */
   secret(name: string): string | undefined;

@@ -1,4 +1,4 @@
-/** What the orchestrator is given by app.ts, and what its files share. */
+/** What `app/parts/orchestrator.ts` gives the orchestrator, and what its files share. */
 
 import type { EntityChanged } from "../domain/alerts/watched.js";
 import type { Address } from "../domain/chat/address.js";

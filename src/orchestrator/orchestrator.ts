@@ -1,6 +1,6 @@
 /**
  * Tasks, from being asked for to being done. Everything is rows: `dispatch` looks at what is due, `step` brings one on, `transition`
- * is the only way to another state, `tell` has everybody told. A stop lets runs end; a start ends what a crash cut off, and says so.
+ * is the only way to another state, `tasks/notify-change.ts` notifies all. A stop lets runs end; a start ends what a crash cut off, and says so.
  */
 
 import {

@@ -1,4 +1,4 @@
-/** The automation family: what starts operator-defined hooks besides messages and time. */
+/** The automation family: points about configured hooks (files, times, ends of runs, reloads). */
 import { z } from "zod";
 import { ownPoint } from "../point.js";
 

@@ -6,7 +6,7 @@ import type { ASTNode } from "@marcbachmann/cel-js";
 import { HookgateError } from "../../lib/errors.js";
 import { OVER_ITEMS, visitScoped } from "./condition-field.js";
 
-/** About 0.3 seconds, and up to a second for what is slowest. */
+/** docs/limits.md has how long that takes. */
 const MAX_STEPS = 5_000_000;
 const CHARACTERS_A_STEP = 16;
 /** Comparisons of characters: at worst, a search for a part of a text compares each of the one with each of the other. */
