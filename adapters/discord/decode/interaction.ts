@@ -39,7 +39,7 @@ export function decodeCommand(
   return { kind: "command", eventId: `interaction:${payload.id}`, message, name, options, interaction: refOf(payload) };
 }
 
-/** A press, or a modal sent in. Undefined when it carries no token of ours. */
+/** A press, or a modal sent in. Undefined when it carries no token. */
 export function decodeAction(payload: InteractionPayload, around: Around): ActionEvent | undefined {
   const token = payload.data?.custom_id;
   const message = messageOf(payload, around);
