@@ -402,7 +402,7 @@ export function runText(
       ? "It was skipped"
       : isPutOff(run)
         ? isLast
-          ? `It would have put the message off more often than ${code("gateway.max_deferrals")} allows, and the message went on to the default route`
+          ? `It would have put the message off more often than ${code("gateway.max_deferrals")} allows, and the message went on as if no hook had claimed it`
           : "It put the message off"
         : run.outcome === "interrupted"
           ? `It started, and was **interrupted** after ${formatDuration(run.latencyMs)}`

@@ -168,7 +168,7 @@ export function endedEarlier(
     const putOff = `${before} and put the message off${ender.reason ? ` (${plain(ender.reason)})` : ""}`;
     return row?.status !== "done"
       ? `${putOff}. Hooks after it get their turn when the message is offered again.`
-      : `${putOff} more often than ${code("gateway.max_deferrals")} allows. The message went on to the default route, and the hooks after ${code(ender.hookId)} were not asked.`;
+      : `${putOff} more often than ${code("gateway.max_deferrals")} allows. The message went on as if no hook had claimed it, and the hooks after ${code(ender.hookId)} were not asked.`;
   }
   if (claimedByFallback(dispatch, ender))
     return `${before}; its ${code("fallback")} claimed the message. Hooks after a claim do not run.`;

@@ -26,6 +26,6 @@ export async function whatCounted(deps: CommandDeps, { id, point, runs }: Dispat
       : `This was not the last word: it was tried again afterwards, and ${ended}.`;
   }
   return row?.status === "done" && runs.some(isPutOff)
-    ? `The message was put off more often than ${code("gateway.max_deferrals")} allows, so it was not put off again: it went on to the default route, and ${ended}.`
+    ? `The message was put off more often than ${code("gateway.max_deferrals")} allows, so it was not put off again: it went on as if no hook had claimed it, and ${ended}.`
     : undefined;
 }

@@ -56,7 +56,7 @@ export const gatewayConfig = z.strictObject({
   retry_first: duration("1s").describe("The pause after the first failure; it doubles with every further one."),
   retry_max: duration("5m").describe("The longest pause between two attempts."),
   max_deferrals: count(10).describe(
-    "How often hooks may put one message off (deferMs) before it goes on to the default route.",
+    "How often hooks may put one message off (deferMs) before it goes on as if no hook had claimed it.",
   ),
   max_deferral: duration("1h").describe(
     "The longest time that a hook may put a message off at once. Later messages of the conversation wait as long; /pauses lists that and ends it.",

@@ -280,7 +280,7 @@ describe("a message of the owner in a place that is not listed", () => {
 });
 
 describe("a message that a hook puts off too often", () => {
-  it("went on to the default route, and is not said to be offered again", async () => {
+  it("went on as if no hook had claimed it, and is not said to be offered again", async () => {
     const row = await say("never now");
     const answer = await why(`/hooks why mine.late ${row}`);
     expect(answer).toContain(
@@ -296,10 +296,10 @@ describe("a message that a hook puts off too often", () => {
     const first = await why(`/run ${row}:inbound_claim`);
     expect(first).toContain(`This was not the last word: the hooks were asked again. ${row}:inbound_claim:2 counted`);
     const cut = await why(`/run ${row}:inbound_claim:2`);
-    expect(cut).toContain("it was not put off again: it went on to the default route");
+    expect(cut).toContain("it was not put off again: it went on as if no hook had claimed it");
     expect(cut).toContain(`${row} is unrouted`);
     expect(await why(`/run ${row}`)).toContain(
-      "it went on to the default route, and the hooks after that one were not asked",
+      "it went on as if no hook had claimed it, and the hooks after that one were not asked",
     );
   });
 });

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Address } from "../../src/domain/chat/address.js";
 import type { HookRegistry } from "../../src/hooks/registry.js";
+import { until } from "../support/until.js";
 import { LoopbackPlatform, type Scripted } from "./loopback-adapter.js";
 import { messageOf, type Rig, startRig } from "./rig.js";
 
@@ -202,6 +203,26 @@ describe("a bridge", () => {
     expect(await rig.settled("m6", "desk")).toMatchObject({ outcome: "denied" });
     expect(await rig.settled("m10", "desk")).toMatchObject({ outcome: "denied" });
     expect(await rig.settled("m5", "desk")).toMatchObject({ outcome: "command" });
+  });
+
+  it("brings back an answer that a hook puts off too often, and says no other way of it", async () => {
+    const rig = await startRig({
+      gateway: { default_route: { forward: "loop::desk" }, unanswered_note: false, max_deferrals: 1 },
+      hooks(registry) {
+        registry.registerClaiming("inbound_claim", ({ message }) =>
+          message.chatId === "desk" ? { handled: true, deferMs: 50 } : { handled: false },
+        );
+      },
+    });
+    await rig.say("where is my order?", { messageId: "m1", userId: "5" });
+    await rig.idle();
+    const replyToId = rig.platform.messages[0]?.id as string;
+    await rig.say("on its way", { chatId: "desk", userId: "1", isGroupMention: true, messageId: "m2", replyToId });
+    await until(async () => (await rig.store.inbox.get(2))?.deferrals === 1, "the first deferral");
+    await rig.clock.advance(1_000);
+    const row = await rig.settled("m2", "desk");
+    expect(row).toMatchObject({ outcome: "returned", reason: expect.stringContaining("as if no hook had claimed it") });
+    expect(row.reason).not.toContain("default route");
   });
 
   it("does not bring back what answers nobody", async () => {

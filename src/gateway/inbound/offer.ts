@@ -21,7 +21,7 @@ import { reply } from "./reply.js";
 import { senderOf } from "./sender.js";
 import { withReplySight } from "./sights-of.js";
 
-/** Undefined when no hook claimed it, or when it was deferred too often: then it goes to the default route. */
+/** Undefined when no hook claimed it, or when it was deferred too often: then it goes on as if none had. */
 type Offered = Handling | undefined;
 type Claim = Claimed<ResultOf<Catalogue, "inbound_claim">>;
 
@@ -113,9 +113,9 @@ async function putOff(claim: Claim, row: LaneRow, message: InboundMessage, inbou
   const { logger, config } = inbound;
   if (row.deferrals >= config.max_deferrals) {
     const facts = { row: row.id, by: claimedBy, deferrals: row.deferrals };
-    logger.warn(facts, "put off too often: goes on to the default route");
+    logger.warn(facts, "put off too often: goes on as if no hook had claimed it");
     const by = claimedBy ?? "a hook";
-    const reason = `${by} put it off ${row.deferrals} times, as often as gateway.max_deferrals allows, and would have put it off again, so it went on to the default route, and the hooks after that one were not asked`;
+    const reason = `${by} put it off ${row.deferrals} times, as often as gateway.max_deferrals allows, and would have put it off again, so it went on as if no hook had claimed it, and the hooks after that one were not asked`;
     row.passedOver = { by, reason };
     return undefined;
   }
