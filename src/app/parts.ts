@@ -340,7 +340,7 @@ export class Parts extends OnGround {
     const { options, file, logger } = this.ground;
     if (options.reread === undefined || !this.config.automations.watch) return;
     this.reload(options.reread, { plugins: "changed" }).catch((error: unknown) =>
-      logger.error({ file, error: errorMessage(error) }, "the changed configuration was not applied"),
+      logger.error({ file, error: errorMessage(error) }, "the reload of the changed configuration failed"),
     );
   }
 

@@ -85,7 +85,7 @@ interface Deps {
 /** `plugins`: whether those that did not change in the configuration are loaded anew, too, for their code. */
 export type Reload = (next: () => LoadedConfig, how: { plugins: "all" | "changed" }) => Promise<TakenOver>;
 
-/** One after the other. Rejects with what was wrong; admins have been notified. */
+/** One after the other. Rejects with what was wrong, and whether the change is in force all the same; admins have been notified. */
 export function reloader(deps: Deps): Reload {
   const oneAfterTheOther = inTurn();
   return (next, how) => oneAfterTheOther(() => reload(next, how, deps));
@@ -122,9 +122,9 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
       takeAlerts();
       deps.orchestrator.reconfigured();
     });
+    if (swapped === undefined) throw new Error("The gateway is stopping.");
     deps.rejected(undefined);
     isInForce = true;
-    if (swapped === undefined) throw new Error("the gateway stops");
     const needRestart = whatNeedsRestart(deps.started, valid);
     deps.awaitRestart(needRestart);
     if (needRestart.length > 0) {
@@ -149,7 +149,7 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
       ? "The changed configuration is in force, but the reload did not end: save it again, or restart."
       : "The changed configuration was not applied; the previous one stays in force.";
     await notifier.notifyAdmins("reload", `⚠ ${what}\n${message}`);
-    throw error;
+    throw isInForce ? new Error(`${what}\n${message}`) : error;
   }
 }
 

@@ -148,7 +148,6 @@ function reloadOnHangup(
       if (report !== "") terminal.error(report);
       if (needRestart.length > 0) terminal.error(`Restart required to apply: ${needRestart.join(", ")}.`);
     } catch (error) {
-      // Nothing was changed: the gateway goes on as it was.
       printError(terminal, error);
     }
   };

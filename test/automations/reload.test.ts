@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { AutomationRun } from "../../src/domain/automation.js";
+import { openSqlite } from "../../src/store/driver.js";
 import { linesOf } from "../support/lines.js";
 import { until } from "../support/until.js";
 import { type LiveApp, liveApp } from "./support/live-app.js";
@@ -106,6 +107,48 @@ describe("a changed configuration", () => {
     expect(told).toContain("were applied and lack something");
     expect(told).not.toContain("not applied");
     expect(live.app.automations.get("lost")).toBeDefined();
+  });
+
+  test("whose reload fails after it is in force is reported as in force", async () => {
+    const live = await liveApp({ "hookgate.yaml": `automations: { watch: false }\nhooks:\n  - ${hook("one")}\n` });
+    const database = openSqlite(join(live.folder, "test.db"));
+    database.exec(
+      "CREATE TRIGGER no_room BEFORE INSERT ON automation_triggers BEGIN SELECT RAISE(ABORT, 'there is no room'); END",
+    );
+    database.close();
+    const ticks = `{ id: ticks, trigger: { every: 1h }, run: { shell: { sh: "exit 0" } } }`;
+    live.write("hookgate.yaml", `automations: { watch: false }\nhooks: [${hook("two")}, ${ticks}]\n`);
+    await expect(live.app.reload(live.read())).rejects.toThrow(
+      /^The changed configuration is in force, but the reload did not end: .*\n.*there is no room/,
+    );
+    expect(live.app.automations.get("two")).toBeDefined();
+  });
+
+  test("that comes while the gateway stops is not reported as in force", async () => {
+    const word = "the end of the teardown";
+    let end = () => {};
+    let hasBegun = false;
+    Object.assign(globalThis, {
+      [word]() {
+        hasBegun = true;
+        return new Promise<void>((resolve) => {
+          end = resolve;
+        });
+      },
+    });
+    const live = await liveApp({
+      "p.js": `export default { id: "p", points: [], setup: () => globalThis["${word}"] };`,
+      "hookgate.yaml": `automations: { watch: false }\nplugins: [./p.js]\nhooks:\n  - ${hook("one")}\n`,
+    });
+    const { app } = live;
+    live.write("hookgate.yaml", `automations: { watch: false }\nplugins: [./p.js]\nhooks:\n  - ${hook("two")}\n`);
+    const stopped = live.stop();
+    await until(() => hasBegun, "the teardown");
+    const rejection = expect(app.reload(live.read())).rejects.toThrow(/^The gateway is stopping\.$/);
+    end();
+    await Promise.all([stopped, rejection]);
+    Reflect.deleteProperty(globalThis, word);
+    expect(app.automations.get("two")).toBeUndefined();
   });
 
   test("that a start would refuse changes nothing, and is listed until it is fixed", async () => {
