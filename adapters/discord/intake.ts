@@ -1,5 +1,5 @@
 /**
- * What the gateway dispatches becomes events in the inbox: each channel in order, each event marked done only when it is
+ * What Discord dispatches becomes events in the inbox: each channel in order, each event marked done only when it is
  * on disk. Malformed payloads are logged and skipped; an inbox that refuses ends the run, and the replay brings them again.
  */
 import type { GatewayDispatchPayload } from "discord-api-types/v10";
@@ -72,8 +72,8 @@ export class Intake {
   }
 
   /** There are events that wait, or the gateway has no room: what comes now may be left unread. */
-  get isWaiting(): boolean {
-    return this.#unread.isWaiting;
+  mustWait(): boolean {
+    return this.#unread.mustWait();
   }
 
   /** More is unread, or on its way to the disk, than memory should hold: nothing more should be heard for a while. */
@@ -222,13 +222,14 @@ export class Intake {
     }
   }
 
-  /** Both note at once what is owed, so that the very next message of a channel waits for its older ones. */
+  /** Notes at once what is owed, as `#guild` does: the very next message of a channel waits for its older ones. */
   #ready(data: unknown): Promise<void> {
     const { user, application, guilds } = readyPayload.parse(data);
     this.#context.identified({ botId: user.id, botName: user.username, applicationId: application.id });
     return this.#context.catchUp.sessionLost(guilds.map((guild) => guild.id));
   }
 
+  /** Notes at once what is owed, as `#ready` does. */
   #guild(data: unknown): Promise<void> | undefined {
     const guild = guildPayload.parse(data);
     const self = this.#context.self();

@@ -168,7 +168,7 @@ export class Interactions {
   }
 }
 
-/** Only its answer may be lost. */
+/** The request may have arrived, and only its answer is lost. */
 function mayHaveTakenEffect(error: unknown): boolean {
   if (error instanceof Refusal || error instanceof Limited || error instanceof InvalidRequestPause) return false;
   return !(error instanceof ExchangeError) || error.isWritten;

@@ -1,6 +1,6 @@
 /**
  * Whether an account may read a channel, from what GUILD_CREATE tells. Asked before a catch-up, because a refused request counts
- * against us. https://discord.com/developers/docs/topics/permissions#permission-hierarchy
+ * against us, and before an alert mentions a person. https://discord.com/developers/docs/topics/permissions#permission-hierarchy
  */
 import { type ChannelPayload, type GuildPayload, THREAD_TYPES } from "./decode/payloads.js";
 

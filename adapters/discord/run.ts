@@ -8,7 +8,7 @@ import { errorMessage, HookgateError } from "../../src/lib/errors.js";
 import { wait } from "../../src/lib/time/clock.js";
 import { Caller } from "./caller.js";
 import { Channels } from "./channels.js";
-import { CatchUp, type Unread } from "./connection/catch-up.js";
+import { CatchUp, type Unreachable } from "./connection/catch-up.js";
 import { connect, isRefusedAgain, wrongToken } from "./connection/connect.js";
 import { Ledger } from "./connection/ledger.js";
 import { accountMark, Session } from "./connection/session.js";
@@ -53,7 +53,7 @@ export class Run {
   /** Shown as a remark while online: everything but the slash commands works. */
   #registrationTrouble: RegistrationTrouble | undefined;
   /** Shown as a remark while online: what was missed in some channels cannot be read. */
-  #unreadable: Pick<AdapterState, "reason" | "hint"> | undefined;
+  #unreachable: Pick<AdapterState, "reason" | "hint"> | undefined;
 
   /** `aborts`: one for all runs, because the signals of sends outlive a run. */
   constructor(options: DiscordOptions, context: AdapterContext, stop: AbortSignal, aborts: Aborts) {
@@ -83,7 +83,7 @@ export class Run {
       port: {
         accept: (payload, raw) => this.#intake.acceptMissed(payload, raw),
         isForUs: (payload) => this.#self !== undefined && isForUs(payload, this.#self),
-        unreadable: (reasons) => this.#noteUnreadable(reasons),
+        unreachable: (reasons) => this.#noteUnreachable(reasons),
       },
     });
     this.#intake = new Intake({
@@ -207,15 +207,15 @@ export class Run {
   }
 
   #reportOnline(): void {
-    const remark = this.#registrationTrouble ?? this.#unreadable;
+    const remark = this.#registrationTrouble ?? this.#unreachable;
     this.#context.gateway.state({ phase: "online", ...known(this.#self), ...remark });
   }
 
-  #noteUnreadable(reasons: ReadonlyMap<string, Unread>): void {
+  #noteUnreachable(reasons: ReadonlyMap<string, Unreachable>): void {
     const [first] = reasons;
-    this.#unreadable =
+    this.#unreachable =
       first &&
-      unreadText(this.channels.nameOf(first[0], undefined) ?? `channel ${first[0]}`, first[1], reasons.size - 1);
+      unreachableText(this.channels.nameOf(first[0], undefined) ?? `channel ${first[0]}`, first[1], reasons.size - 1);
     if (this.#isOnline) this.#reportOnline();
   }
 
@@ -283,7 +283,11 @@ async function freshLink(caller: Caller, url: string, signal: AbortSignal): Prom
 }
 
 /** `others`: how many more channels have a reason, perhaps another one. */
-function unreadText(place: string, { reason, isHidden }: Unread, others: number): { reason: string; hint: string } {
+function unreachableText(
+  place: string,
+  { reason, isHidden }: Unreachable,
+  others: number,
+): { reason: string; hint: string } {
   const elsewhere = others === 1 ? "another channel" : `${others} other channels`;
   return {
     reason: `what was missed in ${place} cannot be read: ${reason}${others > 0 ? `; nor in ${elsewhere} (the log has the reasons)` : ""}`,

@@ -52,7 +52,7 @@ const owedEntry = z.object({
 type Owed = z.infer<typeof owedEntry>;
 
 /** Why a channel cannot be read. */
-export interface Unread {
+export interface Unreachable {
   reason: string;
   /** Permissions of the bot may be why. */
   isHidden: boolean;
@@ -64,7 +64,7 @@ export interface CatchUpPort {
   /** False for what nobody wrote and for our own. */
   isForUs(payload: MessagePayload): boolean;
   /** Why channels cannot be read, by channel; called when it changes. */
-  unreadable(reasons: ReadonlyMap<string, Unread>): void;
+  unreachable(reasons: ReadonlyMap<string, Unreachable>): void;
 }
 
 /** Discord named a message there, and does not show it. */
@@ -86,12 +86,12 @@ export class CatchUp {
   readonly #gates = new Map<string, { done: Promise<void>; open: () => void }>();
   readonly #queue: string[] = [];
   /** Channels that came to be owed, again perhaps, and that nobody has begun to read since. */
-  readonly #unread = new Set<string>();
+  readonly #toRead = new Set<string>();
   readonly #members = new Map<string, Promise<MemberPayload | undefined>>();
   /** Channels that are owed because somebody wrote there. */
   readonly #touched = new Set<string>();
   /** Why a channel could not be read last time. */
-  readonly #troubles = new Map<string, Unread>();
+  readonly #troubles = new Map<string, Unreachable>();
   readonly #shortReads = new Map<string, number>();
   #workers = 0;
   #tally = { messages: 0, channels: 0 };
@@ -207,7 +207,7 @@ export class CatchUp {
   }
 
   #owe(channelId: string): void {
-    this.#unread.add(channelId);
+    this.#toRead.add(channelId);
     if (this.#gates.has(channelId)) return;
     let open = () => {};
     const done = new Promise<void>((resolve) => {
@@ -240,7 +240,7 @@ export class CatchUp {
     for (let channelId = this.#queue.shift(); channelId !== undefined; channelId = this.#queue.shift()) {
       try {
         // A new session may owe it once more while it is read: what came between the two was in no page and in no event.
-        while (this.#unread.delete(channelId)) {
+        while (this.#toRead.delete(channelId)) {
           const owed = parseJson(owedEntry, ledger.get(`owed:${channelId}`));
           if (owed && channelId.startsWith(ARCHIVE)) await this.#listArchived(channelId.slice(ARCHIVE.length), owed);
           else if (owed && (await this.#read(channelId, owed))) this.#tally.channels++;
@@ -267,19 +267,19 @@ export class CatchUp {
   }
 
   /** `key`: a channel, or the closed threads of one, each with a trouble of its own. */
-  #trouble(key: string, trouble: Unread | undefined): void {
+  #trouble(key: string, trouble: Unreachable | undefined): void {
     if (this.#troubles.get(key)?.reason === trouble?.reason) return;
     if (trouble === undefined) this.#troubles.delete(key);
     else this.#troubles.set(key, trouble);
     const byChannel = [...this.#troubles].map(([owed, why]) => [owed.replace(ARCHIVE, ""), why] as const);
-    this.#context.port.unreadable(new Map(byChannel));
+    this.#context.port.unreachable(new Map(byChannel));
   }
 
   #retryLater(channelId: string): void {
     const { clock, signal } = this.#context;
     wait(clock, RETRY_MS, signal).then(
       () => {
-        this.#unread.add(channelId);
+        this.#toRead.add(channelId);
         this.#queue.push(channelId);
         this.#start();
       },

@@ -70,7 +70,7 @@ export async function connect(context: Context, signal: AbortSignal): Promise<vo
       frame: (shardId, op) => watch.frame(shardId, op),
       malformed: (shardId, why) => logger.warn({ shardId }, `skipped a malformed Discord frame: ${why}`),
       dispatch: (shardId, payload) => context.intake.take(context.session(shardId), payload),
-      isWaiting: () => context.intake.isWaiting,
+      mustWait: () => context.intake.mustWait(),
       isTooMuch: () => context.intake.isTooMuch,
       unread: (shardId, sequence, text) => context.intake.takeLater(context.session(shardId), sequence, text),
       online: (shardId) => watch.online(shardId),

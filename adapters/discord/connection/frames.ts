@@ -18,7 +18,7 @@ export interface FrameEvents {
   malformed(shardId: number, why: string): void;
   dispatch(shardId: number, payload: GatewayDispatchPayload): void;
   /** There are events before it: one that is not needed at once may wait unread. */
-  isWaiting(): boolean;
+  mustWait(): boolean;
   unread(shardId: number, sequence: number, text: string): void;
   /** Nothing more should be heard for a while. */
   isTooMuch(): boolean;
@@ -54,7 +54,7 @@ export function tapFrames(shard: WebSocketShard, shardCount: number, events: Fra
 
   /** False when it has to be read. */
   const leaveUnread = (text: string): boolean => {
-    const sequence = events.isWaiting() ? sequenceOf(text) : undefined;
+    const sequence = events.mustWait() ? sequenceOf(text) : undefined;
     if (sequence === undefined) return false;
     events.frame(shard.id, GatewayOpcodes.Dispatch);
     events.unread(shard.id, sequence, text);

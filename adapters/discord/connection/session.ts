@@ -7,7 +7,7 @@ import type { SessionInfo } from "@discordjs/ws";
 import { z } from "zod";
 import type { Ledger } from "./ledger.js";
 
-/** So many events that are not on disk cannot be: nothing more is heard long before. */
+/** More events are never on their way to the disk: hearing stops long before. */
 const MAX_UNDER_WAY = 200_000;
 
 const stored = z.object({

@@ -19,13 +19,13 @@ const MAX_PUSHED = 10_000;
 /** Read in one turn, when nobody waits for room. */
 const SLICE = 200;
 
-export interface Unreadable {
+export interface UnreadFrame {
   text: string;
   /** When it came. */
   since: number;
 }
 
-export class Unread<T extends Unreadable> {
+export class Unread<T extends UnreadFrame> {
   readonly #room: () => Promise<void> | undefined;
   readonly #read: (what: T) => void;
   readonly #clock: Clock;
@@ -47,8 +47,8 @@ export class Unread<T extends Unreadable> {
     this.#clock = clock;
   }
 
-  /** What comes now has to wait its turn. */
-  get isWaiting(): boolean {
+  /** What comes now has to wait its turn. Asks the gateway for room, and goes on when it has some. */
+  mustWait(): boolean {
     if (this.#isClosed) return false;
     return this.#head < this.#frames.length || (!this.#isImpatient && !this.#hasRoom());
   }

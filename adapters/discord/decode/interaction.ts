@@ -14,7 +14,7 @@ const TOKEN_LIFE_MS = 14 * 60_000;
 
 interface Around {
   self: Self;
-  /** Known when the payload does not say it. */
+  /** Used where the payload does not name it. */
   parentChatId?: string | undefined;
   receivedAt: number;
   raw?: unknown;
