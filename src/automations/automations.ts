@@ -32,7 +32,7 @@ import { ownCause } from "./run/context-of.js";
 import type { RunDeps } from "./run/deps.js";
 import { findLoop } from "./run/loop.js";
 import { type RunOutcome, reasonOf } from "./run/outcome.js";
-import { lastRun, runAutomation } from "./run.js";
+import { lastStartedAt, runAutomation } from "./run.js";
 import type { Reach } from "./run-context.js";
 import { eventName } from "./triggers/event-point.js";
 import { onceReason } from "./triggers/schedule.js";
@@ -397,8 +397,8 @@ class ConfiguredHooks implements Automations {
       registry,
       keyValue,
       pending,
-      draft: async (definition, start) =>
-        queue.admit(draftDue(definition, start, await lastRun(definition.id, store.runs), clock.now())),
+      admitDue: async (definition, start) =>
+        queue.admit(draftDue(definition, start, await lastStartedAt(definition.id, store.runs), clock.now())),
       draftPaused: (definition, start) => this.#draftPaused(definition, start),
       async wasPaused({ id: hookId }, at) {
         const runs = await store.runs.list({ hookId, status: "skipped", limit: MAX_SKIPPED_READ });
@@ -427,7 +427,7 @@ class ConfiguredHooks implements Automations {
       ? onceReason(start.dueAt)
       : `${PAUSED_REASON}; later times during this pause are skipped without a record`;
     const refusal: RunOutcome = { status: "skipped", by: "paused", reason };
-    const row = draftDue(definition, start, await lastRun(definition.id, store.runs), clock.now());
+    const row = draftDue(definition, start, await lastStartedAt(definition.id, store.runs), clock.now());
     const run = closeRow(row, refusal, clock.now());
     return { run, stored: () => void notifier.outcome(definition, run, refusal) };
   }

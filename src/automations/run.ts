@@ -38,7 +38,7 @@ export async function runAutomation(start: RunStart, deps: RunDeps): Promise<Run
 
   let outcome: RunOutcome | undefined;
   try {
-    const lastRunAt = await lastRun(start.definition.id, deps.runs);
+    const lastRunAt = await lastStartedAt(start.definition.id, deps.runs);
     await recordStart(start, run, deps);
 
     // Context: the steps, in order, each seeing those before it.
@@ -120,7 +120,7 @@ async function passGates(start: RunStart, deps: RunDeps): Promise<Gate> {
 }
 
 /** When the hook started last, ms since the epoch. */
-export async function lastRun(hookId: string, runs: RunDeps["runs"]): Promise<number | undefined> {
+export async function lastStartedAt(hookId: string, runs: RunDeps["runs"]): Promise<number | undefined> {
   return (await runs.started(hookId, Number.MAX_SAFE_INTEGER)).lastStartedAt;
 }
 

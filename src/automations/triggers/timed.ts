@@ -15,7 +15,7 @@ const MAX_PARALLEL = 16;
 
 type Deps = Pick<
   TriggerDeps,
-  "draft" | "draftPaused" | "wasPaused" | "cooldownUntil" | "isOff" | "clock" | "logger"
+  "admitDue" | "draftPaused" | "wasPaused" | "cooldownUntil" | "isOff" | "clock" | "logger"
 > & {
   store: TriggerDeps["store"]["triggers"];
 };
@@ -154,7 +154,7 @@ class TimedHooks implements Omit<Triggers, "ingested" | "waitingEvents" | "relea
   }
 
   async #fire(one: Timed, dueAt: number, after: TriggerState) {
-    return this.#record(one, dueAt, after, await this.#deps.draft(one.definition, this.#startOf(one, dueAt)));
+    return this.#record(one, dueAt, after, await this.#deps.admitDue(one.definition, this.#startOf(one, dueAt)));
   }
 
   #startOf({ trigger }: Timed, dueAt: number): DueStart {
@@ -165,7 +165,7 @@ class TimedHooks implements Omit<Triggers, "ingested" | "waitingEvents" | "relea
     { definition: { id } }: Timed,
     dueAt: number,
     after: TriggerState,
-    { run, stored }: Awaited<ReturnType<Deps["draft"]>>,
+    { run, stored }: Awaited<ReturnType<Deps["admitDue"]>>,
   ) {
     const isOurs = await this.#deps.store.fire(id, dueAt, after, run);
     if (isOurs) stored();

@@ -1,7 +1,7 @@
 /**
  * The seam between the pipeline and what starts hooks from outside of it: time, files, events that come in by HTTP.
  *
- * - Time (`every`, `cron`, `at`): `store.triggers.fire(id, expected, state, draft(definition, …))` stores the run and moves the
+ * - Time (`every`, `cron`, `at`): `store.triggers.fire(id, expected, state, admitDue(definition, …))` stores the run and moves the
  *   next time in one transaction: the holder of the lease runs it. Two processes never both fire one.
  * - Files: `registry.fireVoid("file.changed" | "folder.changed", { …, watchId: definition.id })`. A `files:` hook is registered
  *   there and matches its own watch only.
@@ -35,7 +35,7 @@ export interface TriggerDeps {
    * The row of a run that is to happen at once, with the payload of `DUE_POINT`, ended already when its gates refuse it; nothing is
    * stored yet. `stored` is to be called when it is.
    */
-  draft(definition: Definition, start: DueStart): Promise<{ run: AutomationRun; stored(): void }>;
+  admitDue(definition: Definition, start: DueStart): Promise<{ run: AutomationRun; stored(): void }>;
   /**
    * The same for a time that comes during a pause, ended as skipped. Undefined when this pause is on record for the hook, or is not the
    * reason. The only time of a hook is always recorded.

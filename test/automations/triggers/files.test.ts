@@ -77,7 +77,7 @@ async function watching(
       registry,
       keyValue: store.keyValue,
       pending: new Pending({ store: store.pending, clock: systemClock, logger: silentLogger }),
-      draft: () => {
+      admitDue: () => {
         throw new Error("no timed hook in these tests");
       },
       draftPaused: async () => undefined,

@@ -53,7 +53,7 @@ async function start(file: string, clock: ManualClock, hooks: readonly Definitio
     clock,
     logger: silentLogger,
     isOff: (id) => off.has(id),
-    draft: async ({ id }, started) => ({ run: draft(id, started, clock.now()), stored() {} }),
+    admitDue: async ({ id }, started) => ({ run: draft(id, started, clock.now()), stored() {} }),
     draftPaused: async () => undefined,
     wasPaused: async () => false,
     cooldownUntil: async () => undefined,
