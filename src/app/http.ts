@@ -9,7 +9,8 @@ import type { Store } from "../domain/store.js";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "../http/server.js";
 import type { Webhook } from "../http/webhook.js";
 import type { Processes } from "../lib/process/process.js";
-import { peopleOf, uploadsFolder } from "./people.js";
+import { uploadsFolder } from "./kept-files.js";
+import { peopleOf } from "./people.js";
 import type { ValidConfig } from "./problems/valid-config.js";
 
 interface Deps

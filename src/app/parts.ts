@@ -27,6 +27,7 @@ import { createPlugins, type Plugins } from "../plugins/plugins.js";
 import type { GatewayFunctions } from "../plugins/stage.js";
 import { hookReader, recheckBroken } from "./configured-hooks.js";
 import type { Ground } from "./ground.js";
+import { keepFile, uploadsFolder } from "./kept-files.js";
 import { offersOf } from "./offers.js";
 import { createOverrides, type Overrides } from "./overrides.js";
 import { adminsOf } from "./parts/admins.js";
@@ -41,7 +42,7 @@ import { assembleRegistry } from "./parts/registry.js";
 import { failLate, moveDeadline, policyOf, standingOf, watchedWork } from "./parts/sla.js";
 import { takeOver } from "./parts/take-over.js";
 import { createThreadNotes, threadsOf } from "./parts/threads.js";
-import { CONSOLE, keepFile, needPerson, placeNames, uploadsFolder } from "./people.js";
+import { CONSOLE, needPerson, placeNames } from "./people.js";
 import { createProblemList, type ProblemList } from "./problems/problem-list.js";
 import { unfitHooks } from "./problems/unfit-hooks.js";
 import { needValid } from "./problems/valid-config.js";
@@ -310,12 +311,12 @@ export class Parts extends OnGround {
   readonly reload: Reload = reloader({
     started: this.ground.inForce.valid,
     validate: needValid,
-    current: () => this.ground.inForce.valid,
-    inForce: this.problems.inForce,
+    valid: () => this.ground.inForce.valid,
+    loaded: this.problems.loaded,
     readHooks: this.readHooks,
     adopt: (next, valid) => {
       this.ground.inForce.valid = valid;
-      this.problems.loaded(next);
+      this.problems.noteLoaded(next);
     },
     problems: this.problems.list,
     rejected: this.problems.rejected,

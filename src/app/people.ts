@@ -1,7 +1,4 @@
-/** The people of the web chat who may log in, and the folder of their files. */
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+/** People as the settings name them: who may log in to the web chat, which accounts exist, and what accounts and chats are called. */
 import { directRoomId } from "../../adapters/web/rooms.js";
 import { knownAs } from "../alerts/rota/people.js";
 import type { Environment } from "../config/env.js";
@@ -11,14 +8,9 @@ import type { AdapterTraits } from "../domain/chat/adapter.js";
 import type { Address } from "../domain/chat/address.js";
 import { dmName } from "../domain/chat/dm-name.js";
 import { PLATFORMS, type PlatformName } from "../domain/chat/platform.js";
-import { asAnswered } from "../http/uploads.js";
 import { HookgateError } from "../lib/errors.js";
-import { PRIVATE_FILE, PRIVATE_FOLDER } from "../lib/files/private-files.js";
-import { type RelativePaths, relativePaths } from "../lib/files/relative-paths.js";
-import { newToken } from "../lib/id.js";
 import { suggestion } from "../lib/validation/schema-issues.js";
 import { assigneeOf } from "../orchestrator/assignee.js";
-import { databaseFiles } from "../store/database-file/files.js";
 import { directPerson } from "./parts/direct.js";
 
 /** The person behind the console's token. */
@@ -101,7 +93,7 @@ export function unreachedPerson(
   return `${platform} is off, so ${assignee.owner} is not notified of a task: turn ${platform} on, or name another person`;
 }
 
-/** The same, or as `alerts.people` calls them, or the runner that they are. */
+/** The name of an account (`platform:id`) in `alerts.people` or the web chat, or the runner that it is. */
 export function accountName(config: Config, ref: string): string | undefined {
   return knownAs(ref, config.alerts) ?? nameIn(config, ref) ?? runnerOf(config, ref);
 }
@@ -124,28 +116,4 @@ export function placeNames(
     const id = person?.slice(person.indexOf(":") + 1);
     return traitsOf(at.platform)?.placeName?.(at) ?? (id && dmName(`account ${id}`));
   };
-}
-
-/** Beside the web chat's uploads, and swept with them. Rejects with DISK_FULL or UPLOADS_UNAVAILABLE. */
-export async function keepFile(folder: string, bytes: Uint8Array): Promise<string> {
-  const path = join(folder, newToken(18));
-  try {
-    await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER });
-    await writeFile(path, bytes, { flush: true, mode: PRIVATE_FILE });
-  } catch (error) {
-    await rm(path, { force: true }).catch(() => {}); // a full disk leaves half of it
-    throw asAnswered(error);
-  }
-  return pathToFileURL(path).href;
-}
-
-export function uploadsFolder(databaseUrl: string): string {
-  return databaseFiles(databaseUrl).uploads;
-}
-
-const PRODUCT = resolve(fileURLToPath(new URL("../..", import.meta.url)));
-
-/** Texts without the path of the folder of hookgate.yaml, of the database's folder, and of the product's. */
-export function shownPaths({ file = "hookgate.yaml" }: Pick<LoadedConfig, "file">, env: Environment): RelativePaths {
-  return relativePaths([dirname(resolve(file)), databaseFiles(env.DATABASE_URL).folder, PRODUCT]);
 }

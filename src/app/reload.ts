@@ -52,12 +52,12 @@ export interface TakenOver {
 
 interface Deps {
   started: ValidConfig;
-  /** What is in force, as it was read. */
-  inForce(): LoadedConfig;
+  /** The configuration in force, as it was read. */
+  loaded(): LoadedConfig;
   /** Throws when a start would refuse the configuration. */
   validate(next: LoadedConfig): ValidConfig;
-  /** What is in force. */
-  current(): ValidConfig;
+  /** The configuration in force, checked. */
+  valid(): ValidConfig;
   /** Hooks as they are written now. */
   readHooks(next: LoadedConfig, valid: ValidConfig): LoadedHooks;
   /** It holds from now on. */
@@ -97,10 +97,10 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
   let isInForce = false;
   try {
     const next = read();
-    file = next.file ?? deps.inForce().file;
-    needFile(next, deps.inForce());
+    file = next.file ?? deps.loaded().file;
+    needFile(next, deps.loaded());
     const known = new Set((await deps.problems()).map(formatProblem));
-    const valid = withEventsAsBefore(deps.validate(next), deps.current());
+    const valid = withEventsAsBefore(deps.validate(next), deps.valid());
     needHooksFolder(next, automations.list());
     const guards = new Set(
       automations.list().flatMap(({ id }) => (deps.registry.get(id)?.failurePolicy === "fail-closed" ? [id] : [])),

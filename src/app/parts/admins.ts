@@ -1,3 +1,4 @@
+/** Where the owners and admins of the settings are notified. */
 import type { Environment } from "../../config/env.js";
 import type { Config } from "../../config/schema.js";
 import type { Address } from "../../domain/chat/address.js";

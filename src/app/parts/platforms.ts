@@ -8,7 +8,7 @@ import type { Config } from "../../config/schema.js";
 import type { PlatformName } from "../../domain/chat/platform.js";
 import type { Store } from "../../domain/store.js";
 import { type Destinations, parseDestinations } from "../../lib/outgoing/destinations.js";
-import { keepFile, uploadsFolder } from "../people.js";
+import { keepFile, uploadsFolder } from "../kept-files.js";
 
 export function platformOptions(
   { problems }: LoadedConfig,

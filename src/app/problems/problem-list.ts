@@ -38,9 +38,9 @@ export interface ProblemList {
   /** Read anew on each call: what was missing may be there now. */
   list(): Promise<ListedProblem[]>;
   /** The configuration in force, as it was read. */
-  inForce(): LoadedConfig;
+  loaded(): LoadedConfig;
   /** This configuration is in force from now on. */
-  loaded(next: LoadedConfig): void;
+  noteLoaded(next: LoadedConfig): void;
   rejected(why: Rejection | undefined): void;
   /** The latest configuration was rejected because a critical plugin or hook could not be loaded. */
   isRejectedForCritical(): boolean;
@@ -52,13 +52,13 @@ export interface ProblemList {
 
 export function createProblemList(ground: On, deps: Deps): ProblemList {
   const { web } = ground.store;
-  let inForce = ground.loaded;
+  let { loaded } = ground;
   let rejection: Rejection | undefined;
   async function list(): Promise<ListedProblem[]> {
     const { config, env } = ground.inForce.valid;
     const rooms = await web.rooms();
     const problems = problemsOf({
-      loaded: inForce,
+      loaded,
       config,
       env,
       hooks: deps.registry.list(),
@@ -104,9 +104,9 @@ export function createProblemList(ground: On, deps: Deps): ProblemList {
       const problem = chatProblem(formatAddress(at), on, known, ownAccounts(env));
       return problem ?? threadProblem(at, web);
     },
-    inForce: () => inForce,
-    loaded(next) {
-      inForce = next;
+    loaded: () => loaded,
+    noteLoaded(next) {
+      loaded = next;
     },
     rejected(why) {
       rejection = why;
