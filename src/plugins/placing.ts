@@ -55,7 +55,7 @@ export class Placing {
     return [{ takeBack, settle }, ...withdrawn];
   }
 
-  /** It has its id, or one of its commands. */
+  /** The candidate has the id of `live`, or one of its commands. */
   #isReplacedBy({ definition, stage }: Candidate, live: LivePlugin | undefined): boolean {
     if (live === undefined) return false;
     const own = new Set(this.#around.commands.get(live.id)?.map(({ name }) => name));
@@ -102,7 +102,7 @@ export class Placing {
     return placements;
   }
 
-  /** Their points first, as they may be registered at each other's. Without those whose hooks wait for each other even so. */
+  /** Declares the points of all candidates first, as their hooks may be registered at each other's. Leaves out those whose hooks wait for each other even so. */
   #putTogether(candidates: readonly Ready[]): { placed: readonly Ready[]; placements: Placement[] } {
     const { registry } = this.#around;
     const known = new Set(candidates.length > 1 ? problemsOf(this.#around).map(problemKey) : []);

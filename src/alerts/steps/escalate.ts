@@ -50,7 +50,7 @@ export function unreachedStep(key: string): { route: string; step: string } | un
   return stepOf(step);
 }
 
-const stepKey = ({ escalateFrom }: Alert, { name }: Route, place: number) =>
+const stepKey = ({ escalateFrom }: Alert, { name }: Pick<Route, "name">, place: number) =>
   `escalation:${escalateFrom}:${name}:${place}`;
 
 /** Route and place of the step that has this key. */
@@ -133,7 +133,7 @@ async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alertin
   if (lostPage === undefined) return;
   const urging = urgingOf(alert, { name: lostPage.route });
   const { inDoubtAt: doubted = [], refusedAt = [] } = urging;
-  const key = `escalation:${alert.escalateFrom}:${lostPage.route}:${urging.steps}`;
+  const key = stepKey(alert, { name: lostPage.route }, urging.steps);
   const all = (await alerting.store.noticesWith(alert.id, key)).filter((one) => stepIn(one.key) === key);
   const page = all.filter((one) => one.key === key);
   const called = page.flatMap(({ mentions }) => mentions.map(readMention));
@@ -408,7 +408,7 @@ export function notify(
   const isHook = /^https?:/.test(destination);
   if (!isHook && !plan.destinations.includes(destination))
     quietHours(plan, { alertId: alert.id, destination, group, kind: "now", dueAt: now }, alerting);
-  // Which is a new message in this chat already.
+  // This page is a new message in the chat already.
   plan.notices = plan.notices.filter((one) => one.destination !== destination || !isRepeated(one));
   plan.notices.push({
     alertId: alert.id,

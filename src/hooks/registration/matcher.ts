@@ -28,7 +28,7 @@ export interface Matcher {
   watches?: readonly string[];
   /** A CEL expression over `payload` that says yes or no. */
   when?: string;
-  /** `any`: also what a denied person caused. Without it, a handler registered in code sees everything. */
+  /** `any`: also what a denied person caused. Without this field, a configured hook has `allowed`, and a handler registered in code sees everything. */
   access?: "allowed" | "any";
 }
 

@@ -161,7 +161,7 @@ export class Conversations {
     const sights = await store.sightsOf(conversation, SIGHTS_IN_A_ROW);
     for (const sight of sights) {
       if (!this.#isRunning) return undefined;
-      // Twice when the case was closed in that moment: the word opens another.
+      // Twice when the case was closed in that moment: the message opens another case.
       if (!(await this.#takeOne(conversation, sight))) await this.#takeOne(conversation, sight);
     }
     await this.#lookAtClosing();
