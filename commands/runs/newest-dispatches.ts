@@ -1,3 +1,4 @@
+/** Reads dispatches of the journal page by page, for commands that search them. */
 import type { DispatchFilter, DispatchRecord, Journal } from "../../src/domain/journal.js";
 
 /** How many are read at once, and how often. */

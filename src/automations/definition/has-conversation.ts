@@ -1,3 +1,4 @@
+/** Where the payload of a point or an event has its conversation. */
 import { type JsonSchema, mayHave, schemaAt } from "../../lib/validation/json-schema.js";
 
 const PLACES = [["message", "chatId"], ["address", "chatId"], ["chatId"]];

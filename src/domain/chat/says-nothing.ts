@@ -1,3 +1,4 @@
+/** Whether a message shows nothing at all. */
 import { isBlank } from "../../lib/markdown/clean.js";
 import type { OutboundMessage } from "./message.js";
 

@@ -1,3 +1,4 @@
+/** The condition of an expectation, compiled when the expectation is read and when it is checked. */
 import { type Condition, compileCondition } from "../../../hooks/registration/predicate.js";
 
 /** `when` of an expectation, over `result` and `task`. Throws a `HookgateError` for what cannot be read. */
