@@ -1,7 +1,13 @@
 /** What `/outbox` is about: a delivery by its id, or an inbox row written `m12` (as in the ids of its dispatches). */
 
 import type { Button } from "../../src/domain/chat/message.js";
-import { heldBehind, isAmbiguous, isLeftToPeople, isUntold } from "../../src/domain/deliveries/given-up.js";
+import {
+  DELETED_BEFORE,
+  heldBehind,
+  isAmbiguous,
+  isLeftToPeople,
+  isUntold,
+} from "../../src/domain/deliveries/given-up.js";
 import { MAY_HAVE_BEEN_HANDLED } from "../../src/domain/deliveries/letters.js";
 import { purgeOf } from "../../src/domain/deliveries/purges.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
@@ -112,6 +118,22 @@ export function doubtText({ reason }: Pick<Delivery, "reason">): string {
 /** It is not sent unless an operator decides so. */
 const waitsForDecision = ({ status, isUnreadable }: Delivery): boolean =>
   (status === "held" || status === "dead") && isUnreadable !== true;
+
+/** It was to be sent, and was cancelled instead. */
+export function notSentText({ id, reason }: Pick<Delivery, "id" | "reason">): string {
+  return `${code(id)} is not sent: ${reason === DELETED_BEFORE ? "its author deleted the message" : reason}.`;
+}
+
+/** Those among them that their authors deleted meanwhile. */
+export async function countCancelled({ store }: CommandDeps, ids: readonly string[]): Promise<number> {
+  const after = await Promise.all(ids.map((id) => store.outbox.get(id)));
+  return after.filter((one) => one?.status === "cancelled").length;
+}
+
+export function manyNotSentText(amount: number): string | undefined {
+  if (amount === 0) return undefined;
+  return `${count(amount, "message")} ${amount === 1 ? "is" : "are"} not sent: ${code("/outbox list cancelled")} shows why.`;
+}
 
 /** The id of what an edit or deletion changes, while that is held: releasing it decides about both. */
 export async function heldTargetOf({ store }: CommandDeps, id: string): Promise<string | undefined> {

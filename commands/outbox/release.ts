@@ -12,11 +12,14 @@ import { formerEnds, recordActed } from "./acted.js";
 import { chosenDeliveries } from "./chosen.js";
 import { answeredQuestion, type Chosen, chosenBy, isNarrowed, needNoSelection, riskyButton } from "./filter.js";
 import {
+  countCancelled,
   doubtText,
   findLetter,
   heldTargetOf,
   isUnreadable,
   leftToPeople,
+  manyNotSentText,
+  notSentText,
   unreadable,
   unreadableText,
 } from "./letter.js";
@@ -82,7 +85,7 @@ export async function releaseDelivery(deps: CommandDeps, context: CommandContext
       confirmed === true
         ? `${code(id)} counts as sent; what is left of it follows.`
         : after?.status === "cancelled"
-          ? `${code(id)} is not sent: ${after.reason}.`
+          ? notSentText(after)
           : `${code(id)} is on its way.${isDecidedAnew ? ` Hooks decide first, and may hold or cancel it: ${code(`/outbox show ${id}`)} shows that.` : ""}${await waitText(deps, id)}`,
     ],
     data: { id, ambiguous, released: true, confirmed: confirmed === true },
@@ -106,12 +109,6 @@ async function releaseEach(
     else if (await deps.release(id, isAmbiguous && isConfirmed)) ends.push({ id, status: "held", reason });
   }
   return { ends, damaged };
-}
-
-/** Those among the released ones that their authors deleted meanwhile. */
-async function countCancelled({ store }: CommandDeps, ids: readonly string[]): Promise<number> {
-  const after = await Promise.all(ids.map((id) => store.outbox.get(id)));
-  return after.filter((one) => one?.status === "cancelled").length;
 }
 
 /**
@@ -152,8 +149,7 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
       all.length === 0 && `**Nothing is held${chosen.words}.**`,
       released > 0 &&
         `${count(released, "message")} ${done}.${isAskedAgain ? ` Hooks decide first: ${code("/outbox")} shows what they hold again, ${code("/outbox list cancelled")} what they cancel.` : ""}`,
-      notSent > 0 &&
-        `${count(notSent, "message")} ${notSent === 1 ? "is" : "are"} not sent: ${code("/outbox list cancelled")} shows why.`,
+      manyNotSentText(notSent),
       wanted.length === 0 &&
         held.length > 0 &&
         !isAsking &&

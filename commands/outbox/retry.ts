@@ -16,12 +16,15 @@ import { formerEnds, recordActed } from "./acted.js";
 import { chosenDeliveries, chosenInbox } from "./chosen.js";
 import { answeredQuestion, type Chosen, chosenBy, isNarrowed, needNoSelection, riskyButton } from "./filter.js";
 import {
+  countCancelled,
   findLetter,
   isDeletedByAuthor,
   isMaybeHandled,
   isUnreadable,
   leftToPeople,
   leftToPeopleText,
+  manyNotSentText,
+  notSentText,
   unreadable,
   unreadableText,
 } from "./letter.js";
@@ -65,12 +68,18 @@ export async function retryLetter(deps: CommandDeps, context: CommandContext): P
   }
   if (delivery.isUnreadable) throw unreadable(delivery.id);
   if (delivery.status === "dead" && isLeftToPeople(delivery.reason)) throw leftToPeople(delivery);
-  if (delivery.status === "dead" && (await deps.release(delivery.id, false)))
+  if (delivery.status === "dead" && (await deps.release(delivery.id, false))) {
+    const after = await deps.store.outbox.get(delivery.id);
     return answer({
-      text: [`${code(delivery.id)} is on its way again.${await waitText(deps, delivery.id)}`],
+      text: [
+        after?.status === "cancelled"
+          ? notSentText(after)
+          : `${code(delivery.id)} is on its way again.${await waitText(deps, delivery.id)}`,
+      ],
       data: { retried: [delivery.id] },
       audited: formerEnds([{ id: delivery.id, status: "dead", reason: delivery.reason }]),
     });
+  }
   throw notDead(delivery.id, delivery.status);
 }
 
@@ -119,13 +128,15 @@ async function retryAll(
     else if (await deps.revive(id)) ends.push({ id: `m${id}`, status: "dead", reason });
   }
   const retried = ends.map(({ id }) => id);
+  const notSent = await countCancelled(deps, retried);
   await recordActed(deps, context, "retry", asked, retried, ends);
   const line = `/outbox retry ${asked}${chosen.line}${takesRisky ? " yes=true" : ""} confirmed=false`;
   return answer({
     text: [
       isStale && changedText("messages"),
+      manyNotSentText(notSent),
       retried.length > 0
-        ? `${count(retried.length, "message")} on the way again.`
+        ? retried.length > notSent && `${count(retried.length - notSent, "message")} on the way again.`
         : risky.length + unclear.length + damaged.length + byHand.length === 0 &&
           `There is nothing dead to try again${chosen.words}.`,
       unclear.length > 0 &&

@@ -19,6 +19,7 @@ import { finish } from "./outbound/finish.js";
 import { followMove, isBehindFormer, wakeFollower } from "./outbound/follow-move.js";
 import { notifyAsker } from "./outbound/notices/notify-asker.js";
 import { notifyOfWithheldCopy } from "./outbound/notices/notify-withheld-copy.js";
+import { isOriginalDeleted, retractIfDeleted } from "./outbound/retract.js";
 import { freezeAndSend, giveBack, type Prepared, prepare, sendPrepared } from "./outbound/send/freeze-and-send.js";
 import { sendParts } from "./outbound/send/send-parts.js";
 import type { Outbound, Then } from "./outbound/sending.js";
@@ -119,7 +120,8 @@ function isRateLimited(delivery: Delivery, { gate, adapters, startedAt }: Outbou
 }
 
 /** The decision is frozen for a retry, or what a crash left: the hooks are not asked again. */
-function carryOn(delivery: Delivery, adapter: Adapter, out: Outbound): Promise<Then> {
+async function carryOn(delivery: Delivery, adapter: Adapter, out: Outbound): Promise<Then> {
+  if (delivery.mirrors && (await retractIfDeleted(delivery, out))) return "again";
   return delivery.status === "sending" ? sendParts(delivery, adapter, out) : decideAndSend(delivery, adapter, out);
 }
 
@@ -160,6 +162,8 @@ async function carryOut(
     if (decision.kind === "cancelled") await notifyOfWithheldCopy(delivery, out);
     return finish(delivery, decision.kind, decision.reason, out, decision.logged);
   }
+  // Hooks may have taken their time.
+  if (delivery.mirrors && (await retractIfDeleted(delivery, out))) return "again";
   await supersedeDead(delivery, out);
   return await freezeAndSend(delivery, shorten(delivery, decision.message, out), posted, adapter, out);
 }
@@ -197,7 +201,8 @@ export class ReplyAtOnce {
     reply.#deciding = decideUnstored(delivery, given.message, out);
     const decision = await (hasHooks(out) ? Promise.race([reply.#deciding, aTurn()]) : reply.#deciding);
     try {
-      if (decision?.kind === "send") reply.#prepare(decision.message);
+      if (decision?.kind === "send" && !(given.mirrors && (await isOriginalDeleted(delivery, out))))
+        reply.#prepare(decision.message);
     } catch (error) {
       reply.notStored();
       throw error;

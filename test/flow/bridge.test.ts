@@ -316,7 +316,7 @@ it.each([
 });
 
 it.each([
-  ["and it is not there: it is not sent either", "ID", "false", 0, "is not sent: deleted before it was sent"],
+  ["and it is not there: it is not sent either", "ID", "false", 0, "is not sent: its author deleted the message"],
   ["and none is there: they are not sent either", "all", "false", 0, "1 message is not sent: `/outbox list cancelled`"],
   ["and it is there: that it has to be deleted by hand is on record", "ID", "true", 1, "counts as sent"],
 ] as const)(

@@ -145,7 +145,7 @@ it("the release of an answer in doubt reports what the operator said, and not th
   );
   await notice("it was cancelled.", 2);
   const deleted = await released("another lost answer", (id) => remove(id));
-  expect(deleted.said).toContain("is not sent: deleted before it was sent.");
+  expect(deleted.said).toContain("is not sent: its author deleted the message.");
   for (const { id } of [refused, deleted]) {
     const path = await ask(`/hooks why ${id}`);
     expect(path).toContain("Owner reported that it had not arrived");
@@ -183,7 +183,10 @@ it("why and run have what became of a correction and of a deletion, by each id o
   await until(async () => (await customer()).some((text) => text.includes("a better answer")), "the second correction");
   await remove(id);
   await until(async () => (await customer()).length === 0, "the deletion");
-  expect(await ask(`/hooks why ${id}`)).toMatch(/deleted \(m\d+\)[\s\S]*delete d_m\d+x0 sent/);
+  await until(
+    async () => /deleted \(m\d+\)[\s\S]*delete d_m\d+x0 sent/.test(await ask(`/hooks why ${id}`)),
+    "the deletion on record as sent",
+  );
 });
 
 it("why has, by the id of a customer's correction, that an operator had deleted the message", async () => {

@@ -351,3 +351,98 @@ it("a correction or a deletion that still waits, or whose hooks fail, counts for
   await rig.idle();
   expect(creates(rig)).toEqual(["it costs 11", "it costs 22"].map(SAID));
 });
+
+/** Until `open()`, a message "slow" holds up all that is written at the desk after it. */
+async function startBusyDesk(guard?: () => void) {
+  let open: (() => void) | undefined;
+  const desk = await startDesk((registry) => {
+    registry.registerClaiming("inbound_claim", ({ message }) =>
+      message.text === "slow" ? new Promise((done) => (open = () => done(null))) : null,
+    );
+    registry.registerModifying(
+      "message_sending",
+      ({ platform }) => {
+        if (platform === "loop") guard?.();
+        return null;
+      },
+      { name: "guard", failurePolicy: "fail-closed" },
+    );
+  });
+  const busy = async (messageId = "slow") => {
+    open = undefined;
+    await desk.rig.say("slow", { ...desk.person, messageId, userId: "9" });
+    await until(() => open !== undefined, "the message ahead");
+  };
+  return { ...desk, busy, open: () => open?.() };
+}
+
+it("a message is not posted when its author deletes it while it waits for its turn to be handled", async () => {
+  const { rig, far, person, busy, open, changes } = await startBusyDesk();
+  await busy();
+  const replyToId = far.messages[0]?.id;
+  for (const [text, messageId] of [
+    ["the password is 1234", "f1"],
+    ["here it is", "f2"],
+  ] as const)
+    await rig.say(text, { ...person, messageId, replyToId });
+  await changes("f1");
+  open();
+  await rig.idle();
+  expect(creates(rig)).toEqual([SAID("here it is")]);
+  expect(rig.platform.requests).toHaveLength(1);
+  const [copy] = await rig.store.outbox.answersTo(`m${(await rig.store.inbox.find(DESK, "f1"))?.id}`);
+  expect(copy).toMatchObject({ status: "cancelled", reason: BACK });
+  expect(far.texts("dm-8")).toEqual([]);
+});
+
+it.each(["held", "dead"] as const)(
+  "what is %s is not sent when an operator decides so while its deletion waits for its turn",
+  async (ending) => {
+    let isDown = ending === "held";
+    const { rig, far, answer, busy, open, changes } = await startBusyDesk(() => {
+      if (isDown) throw new Error("the guard is down");
+    });
+    rig.platform.script = () => (ending === "dead" ? REFUSED : undefined);
+    const copy = await answer("the password is 1234", "f1", ({ status }) => status === ending);
+    const before = rig.platform.requests.length;
+    isDown = false;
+    rig.platform.script = () => undefined;
+    await busy();
+    const eventId = await changes("f1");
+    expect(await rig.gateway.release(copy.id)).toBe(true);
+    expect(await ends(rig, copy)).toMatchObject({ status: "cancelled", reason: BACK });
+    await until(
+      () => far.texts("dm-8").join() === "**Your deleted message is not shown in loop:bot:room.**",
+      "its notice",
+    );
+    open();
+    await until(async () => (await rig.store.inbox.find(DESK, eventId))?.status === "done", "the deletion handled");
+    await rig.idle();
+    expect(rig.platform.requests).toHaveLength(before);
+    expect(far.texts("dm-8")).toEqual(["**Your deleted message is not shown in loop:bot:room.**"]);
+  },
+);
+
+it("what its platform asked to wait, or hooks take their time for, is not sent when the deletion waits for its turn", async () => {
+  let decide: (() => void) | undefined;
+  const { rig, answer, busy, open, changes } = await startBusyDesk();
+  rig.platform.script = (_, n) => (n === 1 ? PAUSE : undefined);
+  const tried = await answer("the password is 1234", "f1", ({ attempts }) => attempts === 1);
+  await busy();
+  await changes("f1");
+  await rig.clock.advance(61_000);
+  await until(async () => (await ends(rig, tried))?.status === "cancelled", "the end of what was tried");
+  open();
+  await rig.idle();
+  rig.registry.registerModifying("message_sending", ({ platform }) =>
+    platform === "loop" ? new Promise<null>((done) => (decide = () => done(null))) : null,
+  );
+  const decided = await answer("the password is 5678", "f2", () => decide !== undefined);
+  await busy("slow2");
+  await changes("f2");
+  decide?.();
+  await until(async () => (await ends(rig, decided))?.status === "cancelled", "the end of what hooks decided about");
+  open();
+  await rig.idle();
+  expect(creates(rig)).toHaveLength(1);
+});

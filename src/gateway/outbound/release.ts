@@ -5,6 +5,7 @@ import type { Delivery } from "../../domain/store.js";
 import { goesWith } from "./corrected-with.js";
 import { showEnd } from "./notices/answer-notices.js";
 import { reportSent } from "./notices/report-sent.js";
+import { isOriginalDeleted } from "./retract.js";
 import type { Outbound } from "./sending.js";
 
 /** Far more than are ever made. */
@@ -24,11 +25,16 @@ export async function release(deliveryId: string, confirmed: boolean, out: Outbo
   // Bounded anew: later messages of its chat wait behind it.
   const options = { expiresAt: now + config.ttl, confirmed, hasHooks: registry.isHeard("message_sent") };
   const changes = await changesHeldWith(deliveryId, out);
-  const isDeleted = !confirmed && changes.some(({ operation }) => operation === "delete");
+  const before = await store.outbox.get(deliveryId);
+  const isLetter = before?.status === "held" || before?.status === "dead";
+  const isDeleted =
+    !confirmed &&
+    (changes.some(({ operation }) => operation === "delete") || (isLetter && (await isOriginalDeleted(before, out))));
   if (isDeleted) await store.outbox.finish(deliveryId, "cancelled", DELETED_BEFORE, now);
   else if (!(await store.outbox.release(deliveryId, now, options))) return false;
   const delivery = await store.outbox.get(deliveryId);
   if (!delivery) return true;
+  if (isDeleted) await showEnd(delivery, "cancelled", DELETED_BEFORE, out);
   const [newest] = changes;
   // Hooks decide about what is sent, not about what it said before.
   const isCorrected =

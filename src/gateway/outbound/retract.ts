@@ -33,6 +33,19 @@ export async function cancelUnposted(id: string, out: Outbound): Promise<void> {
     await outbox.finish(id, "cancelled", DELETED_BEFORE, out.clock.now());
 }
 
+/** A deletion of the original that its lane has not reached yet counts, too. */
+export async function isOriginalDeleted({ operation, mirrors }: Delivery, { store }: Outbound): Promise<boolean> {
+  if (mirrors === undefined || operation === "delete") return false;
+  return (await store.inbox.find(mirrors.address, `delete:${mirrors.messageId}`)) !== undefined;
+}
+
+/** A copy, or a correction of one, is about to be sent. True: its original was deleted, and it ended as the deletion ends it. */
+export async function retractIfDeleted(delivery: Delivery, out: Outbound): Promise<boolean> {
+  if (!(await isOriginalDeleted(delivery, out))) return false;
+  await retract(delivery.targetId ?? delivery.id, out);
+  return (await out.store.outbox.get(delivery.id))?.status === "cancelled";
+}
+
 /** As `withdraw`. Its author is notified. */
 export async function withdrawAnswer(id: string, reason: string, out: Outbound): Promise<boolean> {
   const isDone = await withdraw(id, reason, out);
