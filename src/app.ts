@@ -37,7 +37,7 @@ async function start(base: Base): Promise<App> {
   const chatUrl = () => config.http.public_url ?? http?.url ?? "";
   const ground = await openGround(base, chatUrl);
   const parts = new Parts(ground);
-  const { registry, gateway, plugins, automations, sla, orchestrator, alerts, attempts, stops } = parts;
+  const { registry, gateway, plugins, automations, sla, orchestrator, alerts, stops } = parts;
   await stops.load();
   const hearStop = () => {
     for (const part of [ground.processes, registry, orchestrator]) part.stopping();
@@ -75,7 +75,7 @@ async function start(base: Base): Promise<App> {
   // orchestrator:shutdown comes before anything closes. (The one of startInOrder is for a start that fails on the way.)
   stopping.push(() => orchestrator.stop());
   // Before that: what the supervisor kills when its patience ends was stopped in order all the same.
-  stopping.push(async () => void (await Promise.all([attempts.stopping(), stops.write()])));
+  stopping.push(() => stops.write());
   stopping.push(async () => hearStop());
 
   return {

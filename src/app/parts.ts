@@ -75,7 +75,9 @@ export class Parts extends OnGround {
     declared: (hookId) => this.registry.declaredEnabled(hookId),
     clock: this.ground.clock,
   });
+  readonly stops = new OrdinaryStops(this.ground.store.keyValue, this.ground.clock, this.ground.logger);
   readonly #kernel = assembleRegistry({
+    stops: this.stops,
     store: this.ground.store,
     moves: this.moves,
     journal: this.metrics.journal(this.ground.store.journal),
@@ -106,7 +108,6 @@ export class Parts extends OnGround {
     roleOfTask: (task) => roleOfTask(task, this.orchestratorNow()),
   });
   readonly #noteNoThread = createThreadNotes(this.ground.logger);
-  readonly stops = new OrdinaryStops(this.ground.store.keyValue, this.ground.logger);
   readonly pending = new Pending({
     stops: this.stops,
     store: this.ground.store.pending,
@@ -114,8 +115,18 @@ export class Parts extends OnGround {
     logger: this.ground.logger,
     turn: (cutOffs, work) => this.gateway.inTurn(cutOffs, work),
   });
+  readonly attempts = createAttempts({
+    stops: this.stops,
+    keyValue: this.ground.store.keyValue,
+    registry: this.registry,
+    clock: this.ground.clock,
+    logger: this.ground.logger,
+    maxCrashes: () => this.orchestratorNow().max_crashes,
+    turn: (crashes, work) => this.gateway.inTurn(crashes, work),
+  });
   readonly #hooks: Assembly = assembleAutomations({
     ...this.#shared(),
+    attempts: this.attempts,
     config: () => this.config.automations,
     queue: this.#kernel.queue,
     gateway: this.talk,
@@ -180,14 +191,6 @@ export class Parts extends OnGround {
     mask: this.ground.mask,
     clock: this.ground.clock,
     logger: this.ground.logger,
-  });
-  readonly attempts = createAttempts({
-    keyValue: this.ground.store.keyValue,
-    registry: this.registry,
-    clock: this.ground.clock,
-    logger: this.ground.logger,
-    maxCrashes: () => this.orchestratorNow().max_crashes,
-    turn: (crashes, work) => this.gateway.inTurn(crashes, work),
   });
   readonly sla: Sla = createSla({
     config: this.ground.config.sla,

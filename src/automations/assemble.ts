@@ -17,7 +17,7 @@ import type { AutomationsConfig } from "./config.js";
 import { createNotifier, type Notifier } from "./notify.js";
 import type { Queue } from "./queue.js";
 import { createReachOf, type ReachDeps } from "./reach.js";
-import { createTriggers } from "./triggers/triggers.js";
+import { createTriggers, type TriggerAttempts } from "./triggers/triggers.js";
 
 export interface AssemblyDeps {
   /** As it is now: a reload changes it. */
@@ -44,6 +44,7 @@ export interface AssemblyDeps {
   resolve?: Resolve;
   processes: Processes;
   pending: Pending;
+  attempts: TriggerAttempts;
   models: Models;
   startMission: ReachDeps["startMission"];
   createTask: ReachDeps["createTask"];
@@ -98,7 +99,7 @@ export function assembleAutomations(deps: AssemblyDeps): Assembly {
     pending: deps.pending,
     queue: deps.queue,
     notifier,
-    triggers: (needed) => createTriggers(needed, { isOwnFile: deps.isOwnFile }),
+    triggers: (needed) => createTriggers({ ...needed, attempts: deps.attempts }, { isOwnFile: deps.isOwnFile }),
     reachOf,
     mask: deps.mask,
     isPluginBroken: deps.isPluginBroken,

@@ -6,6 +6,7 @@ import type { KeyValueStore } from "../domain/store.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import { HookRun } from "../hooks/run.js";
 import { joinSignals } from "../lib/concurrency/signals.js";
+import { within } from "../lib/concurrency/within.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { Clock } from "../lib/time/clock.js";
@@ -258,8 +259,9 @@ class ConfiguredHooks implements Automations {
   }
 
   async stop(graceMs: number): Promise<void> {
-    await this.#triggers.stop();
-    await this.#options.queue.stop(graceMs);
+    const { queue, clock } = this.#options;
+    // A hook that a change or an event waits for may take longer: the next start calls it again.
+    await Promise.all([within(clock, graceMs, this.#triggers.stop()), queue.stop(graceMs)]);
   }
 
   #install(hooks: LoadedHooks): Installed {

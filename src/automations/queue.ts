@@ -2,6 +2,7 @@
  * Stored runs, and their execution: background runs of any hook (this is the registry's `BackgroundPort`), runs that a time started and
  * runs that a person asked for. A row is stored before it starts, taken under a lease, and ended by the holder of the lease.
  */
+import { setMaxListeners } from "node:events";
 import {
   type AutomationRun,
   type AutomationRunStore,
@@ -15,10 +16,11 @@ import { createWork } from "../lib/concurrency/work.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { Clock } from "../lib/time/clock.js";
+import type { OrdinaryStops } from "../pending/ordinary-stops.js";
 import type { Definition } from "./definition/definition.js";
 import { createHeldLeases, type HeldLeases } from "./queue/held-leases.js";
 import { lineOf, whyFull } from "./queue/line.js";
-import { recoverTaken } from "./queue/recover.js";
+import { recoverTaken, startOf } from "./queue/recover.js";
 import { backgroundOf, rowOf } from "./queue/rows.js";
 import { closeRow, withStop } from "./queue/settle.js";
 import type { Leases } from "./run/deps.js";
@@ -28,6 +30,7 @@ import type { Progress } from "./run/progress.js";
 /** The limits are read when they are needed: a reload changes them. */
 export interface QueueOptions {
   runs: AutomationRunStore;
+  stops: Pick<OrdinaryStops, "stoppedAt" | "started" | "forget">;
   /** This process, among those that hold leases. */
   owner: string;
   readonly leaseMs: number;
@@ -127,6 +130,8 @@ class StoredRuns implements Queue {
   constructor(options: QueueOptions) {
     const { clock, logger } = options;
     this.#options = options;
+    // Every run listens to it until it ends.
+    setMaxListeners(0, this.#stop.signal);
     this.#leases = createHeldLeases(options);
     this.#work = createWork({ processDue: () => this.#takeAll(), maxParallel: 1, clock, logger });
   }
@@ -316,6 +321,7 @@ class StoredRuns implements Queue {
 
   #runEnded({ id, hookId }: AutomationRun, outcome: RunOutcome): void {
     this.#leases.drop(id);
+    this.#options.stops.forget(startOf(id));
     this.#active.delete(id);
     const left = (this.#perHook.get(hookId) ?? 1) - 1;
     if (left === 0) this.#perHook.delete(hookId);
@@ -330,17 +336,18 @@ class StoredRuns implements Queue {
   }
 
   async #execute(taken: TakenRun): Promise<RunOutcome> {
-    const { runs, owner, clock } = this.#options;
+    const { runs, stops, owner, clock } = this.#options;
     const row = taken.run;
     const startedAt = clock.now();
     const definition = this.#deps.definition(row.hookId);
-    const lost = await recoverTaken(taken, definition, { runs, owner });
+    const lost = await recoverTaken(taken, definition, { runs, stops, owner });
     const over = lost ?? (await this.#standIn(row, definition));
     if (over !== undefined) return this.#close(row, over);
     if (row.pendingPayload === undefined)
       return this.#close(row, { status: "interrupted", reason: "what it was to run with cannot be read in the store" });
     if (this.#runner === undefined)
       return this.#close(row, { status: "interrupted", reason: "hooks do not run in this process" });
+    stops.started(startOf(row.id), row.attempt);
     const end = await this.#runner(backgroundOf(row), row.attempt);
     const claimed = this.#active.get(row.id)?.work;
     // A configured hook's run writes its own end; at its deadline the kernel goes on, and we wait for what it still does.

@@ -165,7 +165,7 @@ export class Lane extends Key {
     for (const row of read) {
       const { stops } = this.#shared;
       const work = startOf(row);
-      const isCutOff = row.status === "running" && stops.isSuspect(work, row.attempts);
+      const isCutOff = row.status === "running" && stops.stoppedAt(work, row.attempts) === undefined;
       const conversation = conversationOf(row.event);
       this.#rows.push({ conversation, isStarted: false, isCutOff, stops: stops.of(work), ...row });
     }

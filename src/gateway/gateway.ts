@@ -106,7 +106,7 @@ class RunningGateway implements Gateway {
     ofUnknownAge = new Set(),
     readableReason = async (_operator, _delivery, { reason }) => reason,
     shown = (text) => text,
-    stops = new OrdinaryStops(store.keyValue, logger),
+    stops = new OrdinaryStops(store.keyValue, clock, logger),
   }: GatewayOptions) {
     this.identify = identifier(config.operators, console, claims?.owners);
     this.#ignored = new Ignored(logger);

@@ -34,26 +34,31 @@ export interface Attempts {
   ): Promise<T>;
   /**
    * Why this attempt does not call the hooks: the process crashed at each of too many before it. Logged, and on record. `next`: the dispatch
-   * that follows this one; a crash at that one is none of this one. `isSilent`: no work waits for an operator because of it.
+   * that follows this one; a crash at that one is none of this one. `isSilent`: no work waits for an operator because of it. `stops`: how
+   * many of the attempts a stop cut off, where the caller counts.
    */
   tooMany(
     point: string,
     dispatchId: string,
     attempt: number,
-    of?: { owner?: string; next?: string | undefined; limit?: number | undefined; isSilent?: boolean },
+    of?: {
+      owner?: string;
+      next?: string | undefined;
+      limit?: number | undefined;
+      isSilent?: boolean;
+      stops?: number | undefined;
+    },
   ): Promise<TooManyCrashes | undefined>;
   /**
-   * Calls hooks at `after`, whose attempts the caller counts; does not when the process crashed at too many. `series`: what has many such
+   * Calls hooks at `after`, whose attempts and stops the caller counts; does not when the process crashed at too many. `series`: what has many such
    * changes. Once hooks were not notified of one of them, the next one gets a second try at most; after two of them in a row the rest of
    * the series is not tried. `isLast`: of the series.
    */
   notify(
     point: string,
-    fired: { dispatchId: string; attempt: number; series?: string; isLast?: boolean },
+    fired: { dispatchId: string; attempt: number; stops: number | undefined; series?: string; isLast?: boolean },
     call: () => Promise<void>,
   ): Promise<void>;
-  /** The process stops in order: what is started or gets started now, and does not end before the process does, is no crash. */
-  stopping(): Promise<void>;
   /** What crashed an earlier process, and has not ended since: first what was given up, oldest first. */
   crashed(): Promise<CrashedDispatch[]>;
   /** The results of this owner's dispatches are being written: none of them is started again. Never rejects. */
@@ -87,6 +92,12 @@ export interface AttemptDeps {
   registry: Pick<HookRegistry, "hasWaiting">;
   clock: Pick<Clock, "now">;
   logger: Logger;
+  /** Which starts a stop of the gateway cut off (`pending/ordinary-stops.ts`): they are no crashes. Absent: each end of a process is one. */
+  stops?: {
+    of(key: string): number;
+    started(key: string, starts: number): void;
+    forget(key: string): void;
+  };
   /** After how many crashes in a row a dispatch is still started again; absent: after any number. */
   maxCrashes?: () => number;
   /** Waits until what crashed the process so often may run; absent: at once. */
@@ -96,8 +107,6 @@ export interface AttemptDeps {
 interface Start {
   point: string;
   starts: number;
-  /** How many of them an orderly stop ended. */
-  stops: number;
   /** When it was started, where a crash ends it. */
   onceAt?: number | undefined;
 }
@@ -122,7 +131,6 @@ class StoredAttempts implements Attempts {
   #loading: Promise<Map<string, Starts>> | undefined;
   /** By owner: the dispatches that this process started. */
   readonly #startedHere = new Map<string, Set<string>>();
-  #isStopping = false;
 
   constructor(deps: AttemptDeps) {
     this.#deps = deps;
@@ -147,12 +155,15 @@ class StoredAttempts implements Attempts {
     dispatchId: string,
     { owner = dispatchId, phase, isOnce = false }: { owner?: string; phase?: LifecyclePhase; isOnce?: boolean } = {},
   ): Promise<number> {
-    const { keyValue, registry, clock } = this.#deps;
+    const { keyValue, registry, clock, stops } = this.#deps;
     if (!registry.hasWaiting(point, phase)) return 1;
-    const onceAt = isOnce ? clock.now() : undefined;
-    const { counted, number } = this.#start(await this.#load(), point, dispatchId, owner, undefined, onceAt);
+    const known = await this.#load();
+    const starts = (known.get(owner)?.[dispatchId]?.starts ?? 0) + 1;
+    const counted = { ...known.get(owner), [dispatchId]: { point, starts, onceAt: isOnce ? clock.now() : undefined } };
+    this.#startHere(known, owner, counted, dispatchId);
     await keyValue.set(SCOPE, owner, counted);
-    return number;
+    stops?.started(startOf(owner, dispatchId), starts);
+    return starts;
   }
 
   async tooMany(
@@ -160,11 +171,11 @@ class StoredAttempts implements Attempts {
   ): Promise<TooManyCrashes | undefined> {
     const { logger, maxCrashes } = this.#deps;
     const { owner = dispatchId, next, limit = maxCrashes?.(), isSilent = false } = of;
+    const { stops = this.#deps.stops?.of(startOf(owner, dispatchId)) ?? 0 } = of;
     // Its own start is none.
     if (limit === undefined || attempt - 1 <= limit) return undefined;
-    const starts = (await this.#load()).get(owner);
-    const passed = next === undefined ? 0 : unstopped(starts?.[next]);
-    const crashes = attempt - 1 - (starts?.[dispatchId]?.stops ?? 0) - passed;
+    const passed = next === undefined ? 0 : this.#unstopped((await this.#load()).get(owner), owner, next);
+    const crashes = attempt - 1 - stops - passed;
     if (crashes <= limit) return undefined;
     const reason = `the gateway crashed ${crashes === 1 ? "once" : `${crashes} times in a row`} while hooks at ${point} ran`;
     logger.warn({ point, dispatch: dispatchId, crashes }, `${reason}: they are not called again by themselves`);
@@ -174,12 +185,7 @@ class StoredAttempts implements Attempts {
 
   async notify(
     point: string,
-    {
-      dispatchId,
-      attempt,
-      series,
-      isLast = false,
-    }: { dispatchId: string; attempt: number; series?: string; isLast?: boolean },
+    { dispatchId, attempt, stops = 0, series, isLast = false }: Parameters<Attempts["notify"]>[1],
     call: () => Promise<void>,
   ): Promise<void> {
     const { keyValue, logger } = this.#deps;
@@ -195,37 +201,19 @@ class StoredAttempts implements Attempts {
         { point, dispatch: dispatchId },
         `hooks at ${named} are not notified of this change: they crashed the gateway at the changes before it`,
       );
-    if (isTried && (await this.tooMany(named, dispatchId, attempt, { limit, isSilent: true })) === undefined) {
-      const { counted } = this.#start(known, named, dispatchId, dispatchId, attempt);
-      // The caller's count is on disk: this one is written for a stop only.
-      if (this.#isStopping) await keyValue.set(SCOPE, dispatchId, counted);
+    if (isTried && (await this.tooMany(named, dispatchId, attempt, { limit, isSilent: true, stops })) === undefined) {
+      // The caller's count is on disk: this one is only shown.
+      this.#startHere(known, dispatchId, { [dispatchId]: { point: named, starts: attempt - stops } }, dispatchId);
       await call();
       if (givenUp > 0) await this.forget(mark);
     } else if (isLast) await this.forget(mark);
     else if (series !== undefined && isTried) {
-      // No crash of its own.
-      const count = { point: named, starts: givenUp + 1, stops: givenUp + 1 };
-      known.set(mark, { [GIVEN_UP]: count });
-      await keyValue.set(SCOPE, mark, { [GIVEN_UP]: count });
+      const count = { [GIVEN_UP]: { point: named, starts: givenUp + 1 } };
+      known.set(mark, count);
+      await keyValue.set(SCOPE, mark, count);
     }
-    if ((known.get(dispatchId)?.[dispatchId]?.stops ?? 0) > 0) return this.forget(dispatchId);
     known.delete(dispatchId);
     this.#startedHere.delete(dispatchId);
-  }
-
-  async stopping(): Promise<void> {
-    if (this.#isStopping) return;
-    const known = await this.#load();
-    this.#isStopping = true;
-    const stopped = [...this.#startedHere].map(([owner, ids]) => {
-      const starts = known.get(owner) ?? {};
-      const counted = Object.fromEntries(
-        Object.entries(starts).map(([id, one]) => [id, ids.has(id) ? { ...one, stops: one.stops + 1 } : one]),
-      );
-      known.set(owner, counted);
-      return this.#deps.keyValue.set(SCOPE, owner, counted);
-    });
-    await Promise.all(stopped);
   }
 
   async crashed(): Promise<CrashedDispatch[]> {
@@ -235,10 +223,12 @@ class StoredAttempts implements Attempts {
       return { ...one, maxCrashes: most, isCalled: false, givenUp: { at, isSilent } };
     });
     const open = [...known].flatMap(([owner, starts]) => {
+      // No crash of its own.
+      if (GIVEN_UP in starts) return [];
       const here = this.#startedHere.get(owner);
       const left = Object.entries(starts).map(([dispatchId, one]) => {
         const isCalled = here?.has(dispatchId) === true;
-        const ends = unstopped(one) - (isCalled && !this.#isStopping ? 1 : 0);
+        const ends = this.#unstopped(starts, owner, dispatchId) - (isCalled ? 1 : 0);
         return { dispatchId, point: one.point, isCalled, ends };
       });
       // The process ended at the last that it started: those before it had ended.
@@ -251,10 +241,13 @@ class StoredAttempts implements Attempts {
   }
 
   async forget(owner: string): Promise<void> {
-    const { keyValue, logger } = this.#deps;
+    const { keyValue, stops, logger } = this.#deps;
     try {
       this.#startedHere.delete(owner);
-      if ((await this.#load()).delete(owner)) await keyValue.delete(SCOPE, owner);
+      const known = await this.#load();
+      const ids = Object.keys(known.get(owner) ?? {});
+      if (known.delete(owner)) await keyValue.delete(SCOPE, owner);
+      for (const id of ids) stops?.forget(startOf(owner, id));
     } catch (error) {
       // What was done stays done; the row says no more than that a dispatch was started.
       logger.warn({ owner, error: errorMessage(error) }, "the count of a dispatch's starts could not be deleted");
@@ -278,9 +271,10 @@ class StoredAttempts implements Attempts {
       for (const [dispatchId, one] of Object.entries(starts)) {
         // This process may have started it.
         if (one.onceAt === undefined || one.onceAt >= this.#createdAt) continue;
-        const crashes = unstopped(one);
+        const crashes = this.#unstopped(starts, owner, dispatchId);
         if (crashes > 0) await this.#giveUp(one.point, dispatchId, { crashes, isSilent: true, at: one.onceAt });
         known.delete(owner);
+        this.#deps.stops?.forget(startOf(owner, dispatchId));
         await this.#deps.keyValue.delete(SCOPE, owner);
       }
     return known;
@@ -296,32 +290,22 @@ class StoredAttempts implements Attempts {
     await this.#givenUp.note({ point, phase: phase as LifecyclePhase, dispatchId, at, ...how });
   }
 
-  /** In memory. `attempt`: where the caller counts. */
-  #start(
-    known: Map<string, Starts>,
-    point: string,
-    dispatchId: string,
-    owner: string,
-    attempt?: number,
-    onceAt?: number,
-  ) {
-    const starts = known.get(owner);
-    const before = starts?.[dispatchId];
-    const number = attempt ?? (before?.starts ?? 0) + 1;
-    const stops = (before?.stops ?? 0) + (this.#isStopping ? 1 : 0);
-    const counted = {
-      ...starts,
-      [dispatchId]: { point, starts: number, stops, onceAt },
-    };
+  /** In memory. */
+  #startHere(known: Map<string, Starts>, owner: string, counted: Starts, dispatchId: string): void {
     known.set(owner, counted);
     this.#startedHere.set(owner, (this.#startedHere.get(owner) ?? new Set()).add(dispatchId));
-    return { counted, number };
   }
 
   /** Crashes of earlier processes. What this one started before did not crash it. */
   #crashesBefore(starts: Starts | undefined, owner: string, dispatchId: string): number {
-    return this.#startedHere.get(owner)?.has(dispatchId) ? 0 : unstopped(starts?.[dispatchId]);
+    return this.#startedHere.get(owner)?.has(dispatchId) ? 0 : this.#unstopped(starts, owner, dispatchId);
+  }
+
+  /** Starts that no stop cut off. */
+  #unstopped(starts: Starts | undefined, owner: string, dispatchId: string): number {
+    return (starts?.[dispatchId]?.starts ?? 0) - (this.#deps.stops?.of(startOf(owner, dispatchId)) ?? 0);
   }
 }
 
-const unstopped = (one: Start | undefined): number => (one === undefined ? 0 : one.starts - one.stops);
+/** Names the dispatch where stops are counted, beside messages and deliveries. */
+const startOf = (owner: string, dispatchId: string) => `hooks ${owner} ${dispatchId}`;

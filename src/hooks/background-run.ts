@@ -44,7 +44,9 @@ class BackgroundDispatch extends Dispatch {
         (end) => {
           const settled = this.judged(end);
           if (settled.kind === "interrupted") {
-            this.reportDetached(entry, startedMs, cutOffError(settled.error, idempotent === true), "interrupted");
+            const isRepeatable = idempotent === true;
+            const reason = cutOffError(settled.error, isRepeatable);
+            this.reportDetached(entry, startedMs, reason, "interrupted", isRepeatable ? "info" : "warn");
             this.recording?.end(this, { outcome: "interrupted" });
             resolve({ kind: "interrupted", reason: errorMessage(settled.error) });
             return;

@@ -1,16 +1,20 @@
 /**
  * Which starts of work an ordinary stop of the gateway cut off, of those that are counted on disk because the work may crash the process:
- * a stop is no crash, so such a start counts for nothing. Written when a stop begins, and as its last words.
+ * a stop is no crash, so such a start counts for nothing. Written when a stop starts, with each start during it, and at its end: what a
+ * second signal or the supervisor ends early was stopped all the same.
  */
 import type { KeyValueStore } from "../domain/store.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import type { Clock } from "../lib/time/clock.js";
 
 interface CutOff {
   /** How often it had been started. */
   starts: number;
   /** How many of these starts a stop cut off. */
   stops: number;
+  /** When the last of them was cut off. */
+  at: number;
   /** It was a suspect when it was started last. */
   isSuspect?: boolean | undefined;
 }
@@ -26,13 +30,16 @@ const KEY = "ordinary-stop";
 
 export class OrdinaryStops {
   readonly #keyValue: Pick<KeyValueStore, "get" | "set">;
+  readonly #clock: Pick<Clock, "now">;
   readonly #logger: Logger;
   readonly #known = new Map<string, CutOff>();
-  readonly #underWay = new Map<string, Omit<CutOff, "stops">>();
+  readonly #underWay = new Map<string, Pick<CutOff, "starts" | "isSuspect">>();
   #wasLast = false;
+  #isStopping = false;
 
-  constructor(keyValue: Pick<KeyValueStore, "get" | "set">, logger: Logger) {
+  constructor(keyValue: Pick<KeyValueStore, "get" | "set">, clock: Pick<Clock, "now">, logger: Logger) {
     this.#keyValue = keyValue;
+    this.#clock = clock;
     this.#logger = logger;
   }
 
@@ -54,14 +61,15 @@ export class OrdinaryStops {
     return this.#known.get(key)?.stops ?? 0;
   }
 
-  /** Whether work that was under way when the last process ended may have crashed it. */
-  isSuspect(key: string, starts: number): boolean {
+  /** When a stop cut off this start of work that was under way when a process ended; undefined: it may have crashed that process. */
+  stoppedAt(key: string, starts: number): number | undefined {
     const known = this.#known.get(key);
-    return known?.starts !== starts || known.isSuspect === true;
+    return known?.starts === starts && known.isSuspect !== true ? known.at : undefined;
   }
 
   started(key: string, starts: number, isSuspect?: boolean): void {
     this.#underWay.set(key, { starts, isSuspect });
+    if (this.#isStopping) void this.write();
   }
 
   /** It may be started again. */
@@ -77,12 +85,14 @@ export class OrdinaryStops {
 
   /** A stop cut off its first start, which was counted as that of other work. */
   notedBefore(key: string): void {
-    this.#known.set(key, { starts: 1, stops: 1 });
+    this.#known.set(key, { starts: 1, stops: 1, at: this.#clock.now() });
   }
 
-  /** Never rejects. */
+  /** From the first time on the gateway is stopping. Never rejects. */
   async write(): Promise<void> {
-    const cutOff = [...this.#underWay].map(([key, one]) => [key, { ...one, stops: this.of(key) + 1 }] as const);
+    this.#isStopping = true;
+    const at = this.#clock.now();
+    const cutOff = [...this.#underWay].map(([key, one]) => [key, { ...one, stops: this.of(key) + 1, at }] as const);
     const work = Object.fromEntries([...this.#known, ...cutOff]);
     await this.#keyValue
       .set(SCOPE, KEY, { isLast: true, work } satisfies Written)

@@ -37,7 +37,7 @@ function conversationsOf(
   return new Conversations({
     inbox,
     outbox,
-    stops: new OrdinaryStops({ get: async () => undefined, set: async () => {} }, silentLogger),
+    stops: new OrdinaryStops({ get: async () => undefined, set: async () => {} }, systemClock, silentLogger),
     onDeliveries,
     handle: async () => undefined,
     send: async () => undefined,

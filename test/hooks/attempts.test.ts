@@ -47,7 +47,7 @@ it("notifies hooks of no further change of a series once they crashed at two of 
       maxCrashes: () => 1,
     });
     let called = false;
-    await attempts.notify("task:transition", { dispatchId, attempt, series: "t_1", isLast }, async () => {
+    await attempts.notify("task:transition", { dispatchId, attempt, stops: 0, series: "t_1", isLast }, async () => {
       called = true;
     });
     return called;

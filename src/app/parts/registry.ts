@@ -1,5 +1,5 @@
 /** The registry of hooks, with the queue that runs those of the background. */
-import { createQueue, type Queue } from "../../automations/queue.js";
+import { createQueue, type Queue, type QueueOptions } from "../../automations/queue.js";
 import type { Config } from "../../config/schema.js";
 import type { Store } from "../../domain/store.js";
 import type { MovedChats } from "../../gateway/moved-chats.js";
@@ -15,6 +15,7 @@ interface RegistryDeps extends Pick<RegistryOptions<Catalogue>, "journal" | "ove
   /** Why a plugin's hook is not called now. Must change nothing. */
   refusal(hookId: string): string | undefined;
   store: Pick<Store, "automation">;
+  stops: QueueOptions["stops"];
   moves: Pick<MovedChats, "former">;
   /** As it is now: a reload changes it. */
   config(): Config;
@@ -22,13 +23,14 @@ interface RegistryDeps extends Pick<RegistryOptions<Catalogue>, "journal" | "ove
   logger: Logger;
 }
 
-export function assembleRegistry({ store, moves, config, refusal, ...deps }: RegistryDeps): {
+export function assembleRegistry({ store, stops, moves, config, refusal, ...deps }: RegistryDeps): {
   queue: Queue;
   registry: HookRegistry;
 } {
   const { clock, logger } = deps;
   const queue = createQueue({
     runs: store.automation.runs,
+    stops,
     owner: newId("g", clock.now()),
     get leaseMs() {
       return config().automations.lease;

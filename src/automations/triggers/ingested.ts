@@ -6,13 +6,15 @@ import { HookFailedError } from "../../hooks/errors.js";
 import type { HookRegistry } from "../../hooks/registry.js";
 import { isRecord } from "../../lib/record.js";
 import { type EventPoint, type EventSpec, eventName, eventPoint } from "./event-point.js";
-import { MAX_ATTEMPTS } from "./started-dispatches.js";
 import type { TriggerDeps } from "./trigger.js";
 
 type Deps = Pick<TriggerDeps, "logger" | "registry" | "pending"> & {
   store: TriggerDeps["store"]["ingest"];
   runs: Pick<TriggerDeps["store"]["runs"], "get">;
 };
+
+/** When the process ended at so many starts, the dispatch is given up. */
+export const MAX_ATTEMPTS = 5;
 
 export interface Ingested {
   added(work: NewPending): void;
@@ -65,16 +67,16 @@ export function createIngested({ store, pending, runs, registry, logger }: Deps)
   let early: NewPending[] | undefined = [];
   pending.handle(
     INGESTED_EVENT,
-    async ({ payload, attempt }) => {
+    async ({ payload, attempt, stops = 0 }) => {
       const event = await store.get((payload as { event: string }).event);
-      if (event !== undefined) await fire(event, attempt);
+      if (event !== undefined) await fire(event, attempt, attempt - stops > MAX_ATTEMPTS);
     },
     { callsHooks: true },
   );
 
-  async function fire(event: IngestedEvent, attempt: number): Promise<void> {
+  async function fire(event: IngestedEvent, attempt: number, isGivenUp: boolean): Promise<void> {
     const { id, name, payload } = event;
-    if (attempt > MAX_ATTEMPTS) {
+    if (isGivenUp) {
       logger.error({ event: id, name }, `given up: ${MAX_ATTEMPTS} times the gateway ended while it was handled`);
       return;
     }

@@ -1,13 +1,15 @@
 /** All that starts hooks besides messages and people: time, files, events. */
 
-import { createIngested, inJournal } from "./ingested.js";
-import { createStartedDispatches } from "./started-dispatches.js";
+import type { Attempts } from "../../hooks/attempts.js";
+import { createIngested, inJournal, MAX_ATTEMPTS } from "./ingested.js";
 import { createTimed } from "./timed.js";
 import type { TriggerDeps, Triggers } from "./trigger.js";
 import { createWatches } from "./watches.js";
 
 /** Paths of one watch. */
 const MAX_WATCHED = 20_000;
+
+export type TriggerAttempts = Pick<Attempts, "count" | "tooMany" | "forget">;
 
 interface WatchLimits {
   maxWatched?: number;
@@ -16,11 +18,10 @@ interface WatchLimits {
 }
 
 export function createTriggers(
-  deps: TriggerDeps,
+  { attempts, ...deps }: TriggerDeps & { attempts: TriggerAttempts },
   { maxWatched = MAX_WATCHED, isOwnFile = () => false }: WatchLimits = {},
 ): Triggers {
   const { registry, store, clock, logger } = deps;
-  const started = createStartedDispatches(deps);
   const timed = createTimed({ ...deps, store: store.triggers });
   const watches = createWatches({
     store: store.snapshots,
@@ -31,16 +32,17 @@ export function createTriggers(
     clock,
     logger,
     async fire(change, dispatchId, cause) {
-      await started.run(change.point, dispatchId, async (attempt) => {
-        const firing = { dispatchId, attempt, cause };
-        const fired =
-          change.point === "file.changed"
-            ? registry.fireVoid(change.point, change.payload, undefined, firing)
-            : registry.fireVoid(change.point, change.payload, undefined, firing);
-        await fired.catch(inJournal);
-      });
+      const attempt = await attempts.count(change.point, dispatchId);
+      const limits = { limit: MAX_ATTEMPTS - 1, isSilent: true };
+      if ((await attempts.tooMany(change.point, dispatchId, attempt, limits)) !== undefined) return;
+      const firing = { dispatchId, attempt, cause };
+      const fired =
+        change.point === "file.changed"
+          ? registry.fireVoid(change.point, change.payload, undefined, firing)
+          : registry.fireVoid(change.point, change.payload, undefined, firing);
+      await fired.catch(inJournal);
     },
-    settled: started.ended,
+    settled: (dispatchId) => attempts.forget(dispatchId),
     held: deps.held,
   });
   const ingested = createIngested({ ...deps, runs: store.runs, store: store.ingest });

@@ -241,6 +241,8 @@ export abstract class Dispatch implements IsolationNote {
     startedMs: number | undefined,
     thrown: unknown,
     outcome: "failed" | "timed_out" | "interrupted",
+    // A stop is no failure.
+    level: "info" | "warn" | "error" = outcome === "interrupted" ? "info" : "error",
   ): void {
     const error = lookable(thrown);
     // It did not run, so it is no run that failed; what follows for the dispatch is the same.
@@ -253,10 +255,9 @@ export abstract class Dispatch implements IsolationNote {
     if (outcome === "timed_out" && entry.pluginId !== undefined && isDeadlineError(error) && !isHandId(this.id))
       this.kernel.onTimeout?.(entry.id, isOfStranger(this.point.name, this.payload));
     const place = errorPlace(error) ?? entry.place;
-    this.kernel.logger.error(
-      { hook: this.point.name, id: entry.id, plugin: entry.pluginId, place, err: error, cause: errorMessage(error) },
-      `Hook "${entry.id}" ${isRefused ? "was not called" : ENDED[outcome]} at ${this.point.name}`,
-    );
+    const of = { hook: this.point.name, id: entry.id, plugin: entry.pluginId, place, cause: errorMessage(error) };
+    const text = `Hook "${entry.id}" ${isRefused ? "was not called" : ENDED[outcome]} at ${this.point.name}`;
+    this.kernel.logger[level](isCutOff ? of : { ...of, err: error }, text);
   }
 
   /** Whether the stop ended what a handler waited for: then it has decided nothing, and neither has the dispatch. */

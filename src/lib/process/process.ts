@@ -7,7 +7,9 @@
  * Three things see to it that no child outlives its gateway: `stop`, a watchdog that ends the groups when the gateway is
  * killed, and `sweep`, which ends at the next start what both missed (Linux).
  */
+
 import { type ChildProcess, spawn } from "node:child_process";
+import { setMaxListeners } from "node:events";
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
 import { StringDecoder } from "node:string_decoder";
@@ -115,6 +117,8 @@ class ChildProcesses implements Processes {
 
   constructor({ clock, env, owner, graceMs = 500 }: ProcessesDeps) {
     this.env = env;
+    // Each program that a signal ended listens for a moment.
+    setMaxListeners(0, this.#stopping.signal);
     this.#clock = clock;
     this.#owner = owner;
     this.#graceMs = graceMs;

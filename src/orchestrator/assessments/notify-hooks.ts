@@ -23,10 +23,10 @@ export function handleNotifications(
 ): void {
   pending.handle(
     HOOKS,
-    async ({ id: dispatchId, attempt, payload: item }) => {
+    async ({ id: dispatchId, attempt, stops, payload: item }) => {
       const { point, payload } = item as PassedAssessment;
       const fired = firedFor(payload.task, {});
-      await attempts.notify(point, { dispatchId, attempt }, async () => {
+      await attempts.notify(point, { dispatchId, attempt, stops }, async () => {
         await registry.dispatch(point, payload, { phase: "after", dispatchId, attempt, ...fired });
       });
     },

@@ -46,9 +46,9 @@ export function handleNotifications(
 ): void {
   pending.handle(
     HOOKS,
-    async ({ id: dispatchId, attempt, payload: item }) => {
+    async ({ id: dispatchId, attempt, stops, payload: item }) => {
       const { point, payload, firing } = item as Pick<Notification, "point" | "payload"> & { firing: Firing };
-      await attempts.notify(point, { dispatchId, attempt }, async () => {
+      await attempts.notify(point, { dispatchId, attempt, stops }, async () => {
         await registry.dispatch(point, payload, { phase: "after", dispatchId, attempt, ...firing });
       });
     },

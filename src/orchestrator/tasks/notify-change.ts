@@ -68,11 +68,11 @@ export interface NotifyDeps {
 export function handleChanges({ pending, registry, attempts, ...deps }: NotifyDeps): void {
   pending.handle(
     HOOKS,
-    async ({ id: dispatchId, payload, attempt }) => {
+    async ({ id: dispatchId, payload, attempt, stops }) => {
       const notification = payload as Notification;
       const { event, task, point } = notification;
       const fired = { dispatchId, attempt, ...firedFor(task, event) };
-      await attempts.notify(point, { dispatchId, attempt, series: task.id, isLast: isEnded(task.status) }, () =>
+      await attempts.notify(point, { dispatchId, attempt, stops, series: task.id, isLast: isEnded(task.status) }, () =>
         notifyHooks(notification, fired, registry),
       );
     },

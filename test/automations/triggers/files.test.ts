@@ -11,6 +11,7 @@ import type { Triggers } from "../../../src/automations/triggers/trigger.js";
 import { createTriggers } from "../../../src/automations/triggers/triggers.js";
 import { FIRED_SCOPE } from "../../../src/automations/triggers/watch/watch.js";
 import type { Store } from "../../../src/domain/store.js";
+import { createAttempts } from "../../../src/hooks/attempts.js";
 import { HookRegistry } from "../../../src/hooks/registry.js";
 import { silentLogger } from "../../../src/lib/logger.js";
 import { systemClock } from "../../../src/lib/time/clock.js";
@@ -83,6 +84,7 @@ async function watching(
       draftPaused: async () => undefined,
       wasPaused: async () => false,
       cooldownUntil: async () => undefined,
+      attempts: createAttempts({ keyValue: store.keyValue, registry, clock: systemClock, logger: silentLogger }),
       held: () => {},
       isOff: () => false,
       clock: systemClock,
