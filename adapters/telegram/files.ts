@@ -9,23 +9,31 @@ import {
   isTemporary,
   type MissingFile,
   missingFile,
+  tooLarge,
   whyNotFetched,
 } from "../../src/lib/outgoing/file-bytes.js";
-import { ATTACHED, type Upload } from "./caller.js";
-import { readFailure } from "./errors.js";
+import { ATTACHED, type Caller, type Upload } from "./caller.js";
+import { readFailure, requestError } from "./errors.js";
 
-export type FileMethod = "photo" | "document" | "audio" | "video" | "animation" | "sticker";
+/** As Telegram's messages and methods call a file, by what Hookgate calls it. A `file_id` keeps its kind: https://core.telegram.org/bots/api#sending-files */
+const KINDS = { image: "photo", file: "document", audio: "audio", video: "video" } as const;
+const FURTHER_KINDS = ["animation", "sticker", "voice", "video_note"] as const;
+export type OwnKind = (typeof KINDS)[keyof typeof KINDS] | (typeof FURTHER_KINDS)[number];
 
 /** https://core.telegram.org/bots/api#sending-files */
 const PHOTO_MAX = 10_000_000;
+/** https://core.telegram.org/bots/api#getfile */
+const DOWNLOAD_MAX = 20_000_000;
 
 /** Telegram refuses the file, or files of its kind in this chat, or its person takes none of them. Rights are per kind: https://core.telegram.org/bots/api#chatpermissions */
 const FILE_REFUSED =
-  /not enough rights to send (?!text)|CHAT_SEND_(?!PLAIN)\w+_FORBIDDEN|VOICE_MESSAGES_FORBIDDEN|restricted receiving of (voice|video)|(PHOTO|VIDEO|AUDIO|DOCUMENT|STICKER|GIF|MEDIA|FILE|IMAGE)_\w*(INVALID|FAILED|EMPTY|TOO_BIG)|too big for a photo|file is too big|wrong (remote )?file|file must be non-empty|can't use file of type/i;
+  /not enough rights to send (?!text)|CHAT_SEND_(?!PLAIN)\w+_FORBIDDEN|VOICE_MESSAGES_FORBIDDEN|restricted receiving of (voice|video)|(PHOTO|VIDEO|AUDIO|DOCUMENT|STICKER|GIF|MEDIA|FILE|IMAGE)_\w*(INVALID|FAILED|EMPTY|TOO_BIG)|too big for a photo|file is too big|wrong (remote )?file|file must be non-empty|can't use file of type|type of file mismatch/i;
 const TOO_LARGE = 413;
 
 export interface FileAccess {
   limits: FileLimits;
+  /** Asked for the bytes of Telegram's own. */
+  caller: Caller;
   /** A file that may be had later is named as well. */
   isLastAttempt: boolean;
   /** Called when no more is fetched. */
@@ -44,35 +52,33 @@ export class FileNotYet extends Error {
 }
 
 export interface OutgoingFile {
-  method: FileMethod;
+  method: OwnKind;
   /** A file_id, which keeps its kind, or what names the upload. */
   media: string;
   upload?: Upload;
 }
 
 /**
- * Posts with the file; when Telegram refuses it, as a document; when that is refused as well, with a line instead of the file. A
- * refusal posts nothing, so each is one message. Throws FileNotYet when the file may be had later, unless this is the last attempt.
+ * Posts with the file; when Telegram refuses its file_id, with the bytes; when it refuses those, as a document; when that is refused as
+ * well, with a line instead of the file. A refusal posts nothing, so each is one message. Throws FileNotYet when the file may be had
+ * later, unless this is the last attempt.
  */
 export async function withFile<T>(
   file: Attachment,
   access: FileAccess,
   post: (file: OutgoingFile | MissingFile) => Promise<T>,
 ): Promise<T> {
-  const opened = await fileOrLine(file, access);
+  let next = await fileOrLine(file, access, isOwn(file) ? undefined : () => fileBytes(file.url, access.limits));
   access.onEnd();
-  try {
-    return await post(opened);
-  } catch (thrown) {
-    if ("line" in opened || !isFileRefused(thrown)) throw thrown;
-  }
-  if (opened.method !== "document" && opened.upload)
+  for (;;)
     try {
-      return await post({ ...opened, method: "document" });
+      return await post(next);
     } catch (thrown) {
-      if (!isFileRefused(thrown)) throw thrown;
+      if ("line" in next || !isFileRefused(thrown)) throw thrown;
+      if (!next.upload) next = await fileOrLine(file, access, () => ownBytes(file, access.caller, access.limits));
+      else if (next.method !== "document") next = { ...next, method: "document" };
+      else next = unattached(file);
     }
-  return post(unattached(file));
 }
 
 /** What stands for a file that Telegram does not take. */
@@ -92,10 +98,11 @@ function isFileRefused(thrown: unknown): boolean {
 /** The file, or a line that stands for it when it cannot be had. */
 async function fileOrLine(
   file: Attachment,
-  { limits, isLastAttempt, logger }: FileAccess,
+  { isLastAttempt, logger }: FileAccess,
+  fetch: (() => Promise<Buffer>) | undefined,
 ): Promise<OutgoingFile | MissingFile> {
   try {
-    return await openFile(file, limits);
+    return fetch ? uploadOf(file, await fetch()) : { method: ownKind(file), media: file.ref };
   } catch (thrown) {
     if (!(thrown instanceof HookgateError)) throw thrown;
     if (isTemporary(thrown) && !isLastAttempt) throw new FileNotYet(thrown);
@@ -107,11 +114,29 @@ async function fileOrLine(
   }
 }
 
-/** Throws FILE_UNAVAILABLE (retryable when it was the network) or OUTGOING_REFUSED. */
-async function openFile(file: Attachment, limits: FileLimits): Promise<OutgoingFile> {
-  // Telegram's own files have no address; a file_id keeps its kind, so it goes as what it came.
-  if (file.url === "") return { method: ownMethod(file), media: file.ref };
-  const bytes = await fileBytes(file.url, limits);
+/** Telegram's own files have no address. */
+const isOwn = ({ url }: Attachment) => url === "";
+
+/** Rejects with FILE_UNAVAILABLE or FILE_TOO_LARGE. */
+export async function ownBytes(
+  { ref }: Attachment,
+  caller: Caller,
+  { maxBytes, signal }: Pick<FileLimits, "maxBytes" | "signal">,
+): Promise<Buffer> {
+  try {
+    const { file_path: path } = await caller.call("getFile", { file_id: ref }, signal);
+    if (path === undefined)
+      throw new HookgateError({ code: "FILE_UNAVAILABLE", message: "Telegram gives no way to the file" });
+    return await caller.download(path, Math.min(maxBytes, DOWNLOAD_MAX), signal);
+  } catch (thrown) {
+    const failure = readFailure(thrown);
+    if (failure.kind === "refused" && /file is too big/i.test(failure.description)) throw tooLarge(DOWNLOAD_MAX);
+    throw requestError(thrown, "FILE_UNAVAILABLE", "Telegram does not give the file");
+  }
+}
+
+/** Throws FILE_UNAVAILABLE. */
+function uploadOf(file: Attachment, bytes: Buffer): OutgoingFile {
   // Telegram refuses empty files.
   if (bytes.length === 0) throw new HookgateError({ code: "FILE_UNAVAILABLE", message: "a file to send is empty" });
   const name = fileName(file);
@@ -119,7 +144,7 @@ async function openFile(file: Attachment, limits: FileLimits): Promise<OutgoingF
 }
 
 /** What Telegram shows in place; the rest are documents. */
-function methodOf({ type, mimeType }: Attachment, sizeBytes: number): FileMethod {
+function methodOf({ type, mimeType }: Attachment, sizeBytes: number): OwnKind {
   if (type === "image" && /^image\/(jpeg|png|webp)$/i.test(mimeType) && sizeBytes <= PHOTO_MAX) return "photo";
   if (type === "image" && /^image\/gif$/i.test(mimeType)) return "animation";
   if (type === "video" && /^video\/mp4$/i.test(mimeType)) return "video";
@@ -127,18 +152,13 @@ function methodOf({ type, mimeType }: Attachment, sizeBytes: number): FileMethod
   return "document";
 }
 
-function ownMethod({ type, mimeType }: Attachment): FileMethod {
-  if (mimeType === "image/webp" || mimeType === "application/x-tgsticker" || mimeType === "video/webm")
-    return "sticker";
-  if (type === "image" && mimeType === "image/jpeg") return "photo";
-  if (type === "video") return "video";
-  if (type === "audio") return "audio";
-  return "document";
+function ownKind({ type, kind }: Attachment): OwnKind {
+  return [...Object.values(KINDS), ...FURTHER_KINDS].find((known) => known === kind) ?? KINDS[type];
 }
 
-/** A sticker of Telegram's own, sent on as what it is. */
-export function isSticker(file: Attachment): boolean {
-  return file.url === "" && ownMethod(file) === "sticker";
+/** What Telegram's own file is sent on as takes no caption. */
+export function takesNoCaption(file: Attachment): boolean {
+  return isOwn(file) && /^(sticker|video_note)$/.test(ownKind(file));
 }
 
 function fileName({ filename, url, mimeType }: Attachment): string {

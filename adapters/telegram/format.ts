@@ -9,7 +9,7 @@ import { isPlainText } from "../../src/lib/markdown/parse.js";
 import { plainRich, type RichText, type Span } from "../../src/lib/markdown/rich.js";
 import { splitRich } from "../../src/lib/markdown/split.js";
 import type { ShowToken } from "../../src/lib/markdown/tokens.js";
-import { isSticker } from "./files.js";
+import { takesNoCaption } from "./files.js";
 
 /** https://core.telegram.org/bots/api#sendmessage and https://limits.tginfo.me/en: UTF-16 units after entities are parsed. */
 export const TEXT_MAX = 4096;
@@ -88,8 +88,7 @@ export function formatTelegram(message: OutboundMessage, { plain }: { plain: boo
 
 function textParts(rich: RichText, attachments: readonly Attachment[], plain: boolean): TelegramPart[] {
   const [first, ...more] = attachments;
-  // A sticker takes no caption.
-  const isCaption = first !== undefined && !isSticker(first) && rich.text.length <= CAPTION_MAX;
+  const isCaption = first !== undefined && !takesNoCaption(first) && rich.text.length <= CAPTION_MAX;
   const pieces = splitRich(rich, { limit: TEXT_MAX });
   const parts = pieces.map((piece): TelegramPart => ({ text: piece.text, entities: plain ? [] : entitiesOf(piece) }));
   if (first === undefined) return parts;

@@ -11,7 +11,7 @@ import { type PartBody, readBody } from "./body.js";
 import { type Caller, UnusableAnswer } from "./caller.js";
 import { withoutEntities } from "./encode.js";
 import { describeFailure, isTokenRefused, isTokenWrong, readFailure } from "./errors.js";
-import { type FileAccess, FileNotYet, type OutgoingFile, unattached, withFile } from "./files.js";
+import { type FileAccess, FileNotYet, type OutgoingFile, type OwnKind, unattached, withFile } from "./files.js";
 import { CAPTION_MAX, TEXT_MAX } from "./format.js";
 import { type Attempt, type Floods, NOT_MODIFIED, readOutcome } from "./outcome.js";
 
@@ -161,6 +161,10 @@ function post(context: SendContext, address: Address, body: PartBody, attempt: F
         return call("sendVideo", { ...all, video: media }, signal, upload);
       case "animation":
         return call("sendAnimation", { ...all, animation: media }, signal, upload);
+      case "voice":
+        return call("sendVoice", { ...all, voice: media }, signal, upload);
+      case "video_note":
+        return call("sendVideoNote", { ...common, video_note: media }, signal, upload);
       case "sticker":
         return call("sendSticker", { ...common, sticker: media }, signal, upload);
     }
@@ -232,12 +236,16 @@ async function change(
   }
   return withFile(body.file, accessTo(body.file, context, { signal, isLastAttempt, fetch }), async (file) => {
     if ("line" in file) return without(file.lost, await words(withLine(body.text, file.line).slice(0, TEXT_MAX)));
-    // A message cannot become a sticker.
-    const type = file.method === "sticker" ? "document" : file.method;
+    const type = editableKind(file.method);
     const media = { type, media: file.media, ...captionOf(body) };
     await context.caller.call("editMessageMedia", { ...common, media }, signal, file.upload);
     return sent;
   });
+}
+
+/** A message cannot become one of the others; a file_id of those is refused, and its bytes are taken. https://core.telegram.org/bots/api#inputmedia */
+function editableKind(kind: OwnKind) {
+  return kind === "sticker" || kind === "voice" || kind === "video_note" ? "document" : kind;
 }
 
 interface Posted {
@@ -377,10 +385,10 @@ function accessTo(
   context: SendContext,
   { signal, isLastAttempt = false, fetch }: FileAttempt,
 ): FileAccess {
-  const { uploadTimeoutMs, fileSilenceMs: silenceMs, maxFileBytes, outgoing, logger } = context;
+  const { caller, uploadTimeoutMs, fileSilenceMs: silenceMs, maxFileBytes, outgoing, logger } = context;
   const timeoutMs = Math.min(uploadTimeoutMs, fetch?.withinMs ?? uploadTimeoutMs);
   const ask = file.platform === undefined ? undefined : context.freshLink;
   const freshLink = ask && (() => ask(file, signal));
   const limits = { maxBytes: maxFileBytes, timeoutMs, silenceMs, allow: outgoing, signal, freshLink };
-  return { limits, isLastAttempt, onEnd: () => fetch?.onEnd(), logger };
+  return { limits, caller, isLastAttempt, onEnd: () => fetch?.onEnd(), logger };
 }

@@ -15,13 +15,13 @@ import { Aborts } from "../../src/fast/aborts.js";
 import { InFlight } from "../../src/lib/concurrency/in-flight.js";
 import { joinSignals } from "../../src/lib/concurrency/signals.js";
 import { HookgateError } from "../../src/lib/errors.js";
-import { tooLarge } from "../../src/lib/outgoing/file-bytes.js";
 import { MAX_PAUSE_MS } from "../../src/lib/time/backoff.js";
 import { withoutUndefined } from "../../src/lib/without-undefined.js";
 import { type Caller, openCaller, unexpected } from "./caller.js";
 import { keepRegistered, type MenuTrouble } from "./commands.js";
 import { encode, plainPart } from "./encode.js";
-import { isTokenRefused, isTokenWrong, readFailure, requestError, runError } from "./errors.js";
+import { isTokenRefused, isTokenWrong, readFailure, runError } from "./errors.js";
+import { ownBytes } from "./files.js";
 import { Intake } from "./intake.js";
 import type { TelegramOptions } from "./options.js";
 import { Floods } from "./outcome.js";
@@ -40,8 +40,6 @@ export interface TelegramAdapter extends Adapter {
   webhook(headers: WebhookHeaders, body: unknown): Promise<number>;
 }
 
-/** https://core.telegram.org/bots/api#getfile */
-const DOWNLOAD_MAX = 20_000_000;
 /** How long a run that failed waits for its sends, before the next one starts. A stop has no limit here: the gateway sets it. */
 const DRAIN_WITHIN_MS = 10_000;
 
@@ -100,19 +98,9 @@ class BotAdapter implements TelegramAdapter {
     return plainPart(part);
   }
 
-  async fetchAttachment({ ref }: Attachment, signal: AbortSignal): Promise<Uint8Array> {
+  async fetchAttachment(file: Attachment, signal: AbortSignal): Promise<Uint8Array> {
     if (!this.#running) throw notConnected();
-    const { caller } = this.#running;
-    try {
-      const { file_path: path } = await caller.call("getFile", { file_id: ref }, signal);
-      if (path === undefined)
-        throw new HookgateError({ code: "FILE_UNAVAILABLE", message: "Telegram gives no way to the file" });
-      return await caller.download(path, Math.min(this.#options.maxFileBytes, DOWNLOAD_MAX), signal);
-    } catch (thrown) {
-      const failure = readFailure(thrown);
-      if (failure.kind === "refused" && /file is too big/i.test(failure.description)) throw tooLarge(DOWNLOAD_MAX);
-      throw requestError(thrown, "FILE_UNAVAILABLE", "Telegram does not give the file");
-    }
+    return ownBytes(file, this.#running.caller, { maxBytes: this.#options.maxFileBytes, signal });
   }
 
   send(operation: SendOperation, signal: AbortSignal): Promise<SendResult> {

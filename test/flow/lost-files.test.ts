@@ -190,6 +190,29 @@ describe("a file from discord", () => {
   });
 });
 
+it("a voice message of a customer reaches a desk on telegram as one, and so does the answer by voice", async () => {
+  const stack = await startStack({
+    withFlow: false,
+    config: (around) => ({ gateway: { default_route: { forward: `telegram::${chatOf("telegram", around)}` } } }),
+  });
+  afterTest(() => stack.stop());
+  const { chatId, people, userId, world } = stack.telegram;
+  const customer = world.addUser({ firstName: "Grace" }).id;
+  const voiceIn = (chat: number) =>
+    until(
+      () =>
+        [...(world.chats.get(chat)?.messages.values() ?? [])].find(
+          ({ from, voice }) => from?.id === world.bot.id && voice,
+        ),
+      `a voice message in ${chat}`,
+    );
+  people.says("", { dm: true, userId: customer, file: { kind: "voice" } });
+  const copy = await voiceIn(chatId);
+  expect(copy.caption).toBe("Grace:");
+  people.says("", { chatId, userId, replyTo: copy.message_id, file: { kind: "voice" } });
+  await voiceIn(customer);
+});
+
 describe.each(["web", "discord"] as const)("a corrected file from telegram, with its copy on %s", (desk) => {
   /** What is shown of the copy: its text, and the sizes of its files. */
   const start = async () => {

@@ -3,6 +3,8 @@ import { z } from "zod";
 
 export const attachment = z.object({
   type: z.enum(["image", "file", "audio", "video"]),
+  /** What its own platform calls it (Telegram's `voice`, `video_note`): the platform shows it again by `ref` as that only. Absent: `type` says it. */
+  kind: z.string().optional(),
   /** The platform's own reference (a Telegram file_id, a Discord attachment id, a web upload id). */
   ref: z.string(),
   /** The same for as long as the file is the same, where `ref` may change (Telegram's file_unique_id). Absent: `ref` is. */

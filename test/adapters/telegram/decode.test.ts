@@ -120,16 +120,45 @@ describe("attachments", () => {
   it.each([
     [
       "document-only",
-      { type: "file", ref: "doc", mimeType: "application/pdf", filename: "report.pdf", sizeBytes: 4321 },
+      {
+        type: "file",
+        kind: "document",
+        ref: "doc",
+        mimeType: "application/pdf",
+        filename: "report.pdf",
+        sizeBytes: 4321,
+      },
     ],
-    ["image-as-document", { type: "image", ref: "img", mimeType: "image/png", filename: "scan.png", sizeBytes: 4321 }],
-    ["voice", { type: "audio", ref: "voice", mimeType: "audio/ogg", sizeBytes: 999 }],
-    ["audio", { type: "audio", ref: "audio", mimeType: "audio/mpeg", filename: "song.mp3", sizeBytes: 5_000_000 }],
-    ["video", { type: "video", ref: "video", mimeType: "video/mp4", filename: "clip.mp4", sizeBytes: 123_456 }],
-    ["video-note", { type: "video", ref: "note", mimeType: "video/mp4", sizeBytes: 8000 }],
-    ["animation", { type: "video", ref: "anim", mimeType: "video/mp4", filename: "funny.mp4", sizeBytes: 7000 }],
-    ["sticker", { type: "image", ref: "sticker", mimeType: "image/webp", sizeBytes: 20_000 }],
-    ["sticker-animated", { type: "file", ref: "sticker", mimeType: "application/x-tgsticker", sizeBytes: 20_000 }],
+    [
+      "image-as-document",
+      { type: "image", kind: "document", ref: "img", mimeType: "image/png", filename: "scan.png", sizeBytes: 4321 },
+    ],
+    ["voice", { type: "audio", kind: "voice", ref: "voice", mimeType: "audio/ogg", sizeBytes: 999 }],
+    [
+      "audio",
+      {
+        type: "audio",
+        kind: "audio",
+        ref: "audio",
+        mimeType: "audio/mpeg",
+        filename: "song.mp3",
+        sizeBytes: 5_000_000,
+      },
+    ],
+    [
+      "video",
+      { type: "video", kind: "video", ref: "video", mimeType: "video/mp4", filename: "clip.mp4", sizeBytes: 123_456 },
+    ],
+    ["video-note", { type: "video", kind: "video_note", ref: "note", mimeType: "video/mp4", sizeBytes: 8000 }],
+    [
+      "animation",
+      { type: "video", kind: "animation", ref: "anim", mimeType: "video/mp4", filename: "funny.mp4", sizeBytes: 7000 },
+    ],
+    ["sticker", { type: "image", kind: "sticker", ref: "sticker", mimeType: "image/webp", sizeBytes: 20_000 }],
+    [
+      "sticker-animated",
+      { type: "file", kind: "sticker", ref: "sticker", mimeType: "application/x-tgsticker", sizeBytes: 20_000 },
+    ],
   ])("%s", (name, attachment) => {
     expect(messageOf(name).attachments).toEqual([{ url: "", id: expect.any(String), ...attachment }]);
   });
@@ -138,7 +167,7 @@ describe("attachments", () => {
     expect(messageOf("photo-caption")).toMatchObject({
       text: "look at this",
       isGroupMention: true,
-      attachments: [{ type: "image", ref: "large", mimeType: "image/jpeg", sizeBytes: 90_000 }],
+      attachments: [{ type: "image", kind: "photo", ref: "large", mimeType: "image/jpeg", sizeBytes: 90_000 }],
     });
   });
 });

@@ -238,6 +238,68 @@ describe("files", () => {
     });
   });
 
+  it.each([
+    ["photo", "sendPhoto"],
+    ["document", "sendDocument"],
+    ["audio", "sendAudio"],
+    ["video", "sendVideo"],
+    ["voice", "sendVoice"],
+    ["animation", "sendAnimation"],
+    ["video_note", "sendMessage", "sendVideoNote"],
+    ["sticker", "sendMessage", "sendSticker"],
+  ])("of Telegram go as what they came: %s", async (kind, ...methods) => {
+    const running = await startAdapter();
+    running.fake.people.says("", { dm: true, file: { kind, mime: kind === "document" ? "image/jpeg" : undefined } });
+    const [event] = await running.events(1);
+    if (event?.kind !== "message") throw new Error("no message");
+    await running.say({ text: "Ada:", attachments: event.message.attachments });
+    expect(running.fake.contentCalls().map(({ method, status, files }) => [method, status, files])).toEqual(
+      methods.map((method) => [method, 200, []]),
+    );
+    expect(posted(running).at(-1)).toHaveProperty(kind);
+  });
+
+  const voiceAs = ({ fake }: Running, type: Attachment["type"]): Attachment => {
+    const { file_id: ref } = fake.world.addFile({ kind: "voice", bytes: Buffer.from("a voice") });
+    return { type, ref, url: "", mimeType: "audio/ogg" };
+  };
+
+  it("of Telegram whose kind is not known are uploaded when Telegram refuses the reference", async () => {
+    const running = await startAdapter();
+    for (const type of ["audio", "image"] as const)
+      expect(await running.say({ text: "see", attachments: [voiceAs(running, type)] })).toMatchObject([
+        { kind: "sent" },
+      ]);
+    expect(running.fake.contentCalls().map(({ method, description }) => [method, description])).toEqual([
+      ["sendAudio", "Bad Request: type of file mismatch"],
+      ["sendDocument", undefined],
+      ["sendPhoto", "Bad Request: can't use file of type Voice as Photo"],
+      ["sendDocument", undefined],
+    ]);
+    for (const message of posted(running))
+      expect(message).toMatchObject({ caption: "see", document: { file_name: "file.ogg", file_size: 7 } });
+  });
+
+  it("of Telegram that a message cannot become are uploaded in its correction", async () => {
+    const running = await startAdapter();
+    await running.say({ text: "words" });
+    const attachments = [{ ...voiceAs(running, "audio"), kind: "voice" }];
+    expect(await running.send(edit(running, "1", { text: "heard", attachments }))).toMatchObject({ kind: "sent" });
+    expect(posted(running)).toMatchObject([{ caption: "heard", document: { file_name: "file.ogg" } }]);
+  });
+
+  it("of Telegram that are refused, and not given now, are waited for, and named at the last attempt", async () => {
+    const running = await startAdapter();
+    const operation = create(running, { text: "see", attachments: [voiceAs(running, "audio")] });
+    const busy = { kind: "rate-limit", retryAfterS: 3 } as const;
+    running.fake.fail({ method: "getFile", times: 2, action: busy });
+    expect(await running.send(operation)).toMatchObject({ kind: "retry", scope: "file", afterMs: 3000 });
+    expect(await running.send({ ...operation, isLastAttempt: true })).toMatchObject({ kind: "sent" });
+    expect(posted(running)).toMatchObject([
+      { text: expect.stringMatching(/^see\n\[file: file\.ogg could not be fetched: /) },
+    ]);
+  });
+
   it("are fetched over HTTP first; a server's refusal leaves the address, its trouble is waited for", async () => {
     const running = await startAdapter({ outgoing: ["127.0.0.1"] });
     const server = createServer((request, response) => {
@@ -486,7 +548,7 @@ describe("one part of several that Telegram refuses", () => {
 it("a sticker takes no caption: the words go as a message before it", async () => {
   const running = await startAdapter();
   const { file_id: ref } = running.fake.world.addFile({ kind: "sticker", bytes: Buffer.from("webp") });
-  const sticker: Attachment = { type: "image", ref, url: "", mimeType: "image/webp" };
+  const sticker: Attachment = { type: "image", kind: "sticker", ref, url: "", mimeType: "image/webp" };
   await running.say({ text: "**Ada**: [sticker] 👍", attachments: [sticker] });
   expect(posted(running)).toMatchObject([{ text: "Ada: [sticker] 👍" }, { sticker: expect.anything() }]);
 });

@@ -69,6 +69,7 @@ export const METHODS: Record<string, Method> = {
   sendvideo: (context, request) => sendMedia(context, request, "video"),
   sendvoice: (context, request) => sendMedia(context, request, "voice"),
   sendanimation: (context, request) => sendMedia(context, request, "animation"),
+  sendvideonote: (context, request) => sendMedia(context, request, "video_note"),
   sendsticker: (context, request) => sendMedia(context, request, "sticker"),
   sendmediagroup: (context, request) => {
     const { payload } = request;
@@ -105,6 +106,8 @@ export const METHODS: Record<string, Method> = {
     const message = findToEdit(context, request.payload);
     const [media] = objects([parsed(request.payload.media)]);
     if (!media) throw badRequest("can't parse InputMedia");
+    if (!["animation", "audio", "document", "photo", "video"].includes(String(media.type)))
+      throw badRequest("can't parse InputMedia");
     const content = mediaContent(context, request, String(media.type), media.media);
     const without = { text: undefined, entities: undefined, caption: undefined, caption_entities: undefined };
     const others = { photo: undefined, document: undefined, audio: undefined, video: undefined, animation: undefined };
@@ -265,7 +268,8 @@ function sendMedia(context: MethodContext, request: Request, kind: string): Meth
   const chat = openChat(context, request.payload, true);
   if (chat.noRightsTo?.includes(kind)) throw badRequest(`not enough rights to send ${kind}s to the chat`);
   const content = mediaContent(context, request, kind, request.payload[kind]);
-  return posted(send(context, chat, request.payload, { ...content, ...captionOf(request.payload) }));
+  const caption = /^(sticker|video_note)$/.test(kind) ? {} : captionOf(request.payload);
+  return posted(send(context, chat, request.payload, { ...content, ...caption }));
 }
 
 /** An upload under `attach://field` or under the parameter's own name, a known file_id, or an address. */
@@ -282,6 +286,7 @@ function mediaContent(
     if (typeof given === "string" && /^https?:/.test(given)) throw badRequest("failed to get HTTP URL content");
     throw badRequest(`there is no ${kind} in the request`);
   }
+  if (known && known.kind !== kind) throw otherKind(known.kind, kind);
   if (upload && upload.sizeBytes === 0) throw badRequest("file must be non-empty");
   if (upload && kind === "photo" && !isImage(upload.bytes)) throw badRequest("IMAGE_PROCESS_FAILED");
   if (upload && upload.sizeBytes > (kind === "photo" ? 10_000_000 : 50_000_000))
@@ -289,6 +294,16 @@ function mediaContent(
   const file =
     known ?? world.addFile({ kind, bytes: (upload as Upload).bytes, name: upload?.name, mime: upload?.mime });
   return contentOf(kind, file);
+}
+
+/** https://core.telegram.org/bots/api#sending-files: a file_id keeps its kind. TDLib refuses what is or is to be a photo, Telegram's server the rest. */
+function otherKind(kind: string, wanted: string): Refused {
+  const name = (one: string) => one.replace(/(^|_)(.)/g, (_, _before, letter: string) => letter.toUpperCase());
+  return badRequest(
+    [kind, wanted].includes("photo")
+      ? `can't use file of type ${name(kind)} as ${name(wanted)}`
+      : "type of file mismatch",
+  );
 }
 
 function isImage(bytes: Buffer): boolean {
@@ -320,6 +335,8 @@ export function contentOf(kind: string, file: FakeFile): Record<string, unknown>
           emoji: "👍",
         },
       };
+    case "video_note":
+      return { video_note: { ...facts, length: 240, duration: 3 } };
     case "voice":
       return { voice: { ...facts, duration: 3, mime_type: mime_type ?? "audio/ogg" } };
     case "animation": {

@@ -66,6 +66,7 @@ export interface FakeChat {
 }
 
 export interface FakeFile {
+  kind: string;
   file_id: string;
   file_unique_id: string;
   file_path: string;
@@ -153,6 +154,7 @@ export class World {
     const number = this.files.size + 1;
     const name = facts.name ?? `file_${number}`;
     const file: FakeFile = {
+      kind: facts.kind,
       file_id: `fake-${facts.kind}-${number}`,
       file_unique_id: `unique-${number}`,
       file_path: `${facts.kind}s/${encodeURIComponent(name)}`,
