@@ -77,7 +77,10 @@ const GIVEN: Record<"web" | "discord" | "telegram", () => Promise<string[]>> = {
     }
     return files.map(({ filename }) => filename);
   },
-  discord: async () => stack.discord.calls.flatMap(({ files }) => files),
+  discord: async () =>
+    [...stack.discord.world.channels.values()]
+      .flatMap(({ messages }) => [...messages.values()])
+      .flatMap(({ attachments }) => attachments.map(({ filename }) => filename)),
   telegram: async () =>
     stack.telegram.calls
       .filter(({ method }) => method === "sendPhoto")

@@ -118,9 +118,13 @@ export function noteCard(channels: Channels, chatId: string, { isPlain, request 
   if (request.embeds !== undefined && !isPlain && isCardRefused(error)) channels.noteNoEmbeds(chatId);
 }
 
-/** An edit replaces everything: what the new version lacks goes away. */
-export function whole({ body: { attachments }, request }: Upload): Record<string, unknown> {
+/**
+ * An edit replaces everything: what the new version lacks goes away. So does an upload that is not listed, by its index:
+ * https://docs.discord.com/developers/resources/message#edit-message
+ */
+export function whole({ body: { attachments }, request, extra: { files = [] } }: Upload): Record<string, unknown> {
   const { flags: _flags, ...rest } = request; // notifications cannot be suppressed after the fact
   const isKept = attachments === undefined || (attachments.length > 0 && attachments.every((file) => file.isKept));
-  return { embeds: [], components: [], ...rest, attachments: isKept ? undefined : [] };
+  const listed = files.map(({ name }, i) => ({ id: String(i), filename: name }));
+  return { embeds: [], components: [], ...rest, attachments: isKept ? undefined : listed };
 }

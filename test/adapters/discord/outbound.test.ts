@@ -469,6 +469,22 @@ describe("trouble", () => {
     expect(await rig.say({ text: "short" })).toMatchObject({ kind: "retry", error: expect.stringContaining("413") });
   });
 
+  it("the files of an edit take the place of those before", async () => {
+    const file = (filename: string) => ({
+      type: "file" as const,
+      ref: "",
+      url: "data:text/plain,hi",
+      mimeType: "text/plain",
+      filename,
+    });
+    const id = await sentId({ text: "before", attachments: [file("a.txt"), file("b.txt")] });
+    await edit(id, { text: "after", attachments: [file("c.txt"), file("d.txt")] });
+    expect(messages().find((one) => one.id === id)).toMatchObject({
+      content: "after",
+      attachments: [{ filename: "c.txt" }, { filename: "d.txt" }],
+    });
+  });
+
   describe("files that Discord refuses", () => {
     const attachments = [
       { type: "file" as const, ref: "", url: "data:text/plain,hi", mimeType: "text/plain", filename: "a.txt" },

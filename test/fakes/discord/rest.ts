@@ -204,15 +204,15 @@ function fileProblem(context: RestContext, request: RestRequest): ApiError | und
   return tooLarge ? { status: 413, code: 40005, message: "Request entity too large" } : undefined;
 }
 
-/** Those that the request lists by their ids; without a list, all. https://discord.com/developers/docs/resources/message#edit-message */
-function keptFiles({ attachments }: APIMessage, { body }: RestRequest): APIMessage["attachments"] {
-  if (body.attachments === undefined) return attachments;
-  const listed = (body.attachments ?? []) as { id?: string }[];
-  return attachments.filter(({ id }) => listed.some((one) => one.id === id));
+/** Since v10 an edit leaves those that it lists, new ones by their index; without a list, all. https://docs.discord.com/developers/resources/message#edit-message */
+function isListed({ method, body }: RestRequest, id: string): boolean {
+  const listed = body.attachments as { id?: string | number }[] | null | undefined;
+  return method !== "PATCH" || listed === undefined || listed?.some((one) => String(one.id) === id) === true;
 }
 
 function uploaded(context: RestContext, request: RestRequest): Record<string, unknown>[] {
-  return request.files.map((file) => ({
+  const files = request.files.filter((_, i) => isListed(request, String(i)));
+  return files.map((file) => ({
     id: context.world.snowflake(),
     filename: file.name,
     size: file.sizeBytes,
@@ -311,7 +311,7 @@ function edit(
     content: content === undefined ? message.content : (content ?? ""),
     embeds: embeds === undefined ? message.embeds : (embeds ?? []),
     components: components === undefined ? message.components : (components ?? []),
-    attachments: [...keptFiles(message, request), ...uploaded(context, request)],
+    attachments: [...message.attachments.filter(({ id }) => isListed(request, id)), ...uploaded(context, request)],
     edited_timestamp: new Date().toISOString(),
   });
   announce(context, "MESSAGE_UPDATE", channel, message);
