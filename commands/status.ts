@@ -27,6 +27,7 @@ import {
   heldLines,
 } from "./status/held-after-crashes.js";
 import { failingDeliveries, failingText, isRefused, lastingPauses, queueLines } from "./status/queue-lines.js";
+import { unansweredLines, unansweredPolicies } from "./status/unanswered-policies.js";
 import { conversationName } from "./who.js";
 
 export const status = defineCommand({
@@ -39,7 +40,8 @@ export const status = defineCommand({
     const health = await examine(deps);
     const { gateway, hooks, plugins, problems, needRestart, now } = health;
     const { storeError, storeRemarks, journalRemark } = health;
-    const work = [...heldLines(health.held), ...givenUpLines(health.givenUp, health.now)];
+    const { held, givenUp, unanswered } = health;
+    const work = [...heldLines(held), ...givenUpLines(givenUp, now), ...unansweredLines(unanswered)];
     const uptimeMs = Math.max(0, now - deps.about.startedAt);
     return answer({
       text: [],
@@ -124,6 +126,8 @@ interface Health {
   /** What the gateway crashed at, of the last day, and what no work waits for. */
   givenUp: readonly CrashedDispatch[];
   openAlerts: number;
+  /** SLA policies whose match had no answer. */
+  unanswered: readonly string[];
 }
 
 interface HookHealth {
@@ -144,18 +148,29 @@ interface HookHealth {
 
 async function examine(deps: CommandDeps): Promise<Health> {
   const now = deps.clock.now();
-  const [gateway, { rows: all, remark }, storeError, problems = [], oldestOpen, failing, held, givenUp, alerts = {}] =
-    await Promise.all([
-      deps.status(),
-      readHookRows(deps),
-      checkStore(deps),
-      deps.problems?.(),
-      deps.store.outbox.oldestOpen().catch(() => undefined), // what is wrong with the store is shown as such
-      failingDeliveries(deps.store.outbox, now).catch(() => []), // as above
-      heldAfterCrashes(deps).catch(() => ({ tasks: [], missions: [], schedules: [] })), // as above
-      silentlyGivenUp(deps).catch(() => []), // the same
-      deps.alerts?.counts({}).catch(() => undefined), // the same
-    ]);
+  const [
+    gateway,
+    { rows: all, remark },
+    storeError,
+    problems = [],
+    oldestOpen,
+    failing,
+    held,
+    givenUp,
+    alerts = {},
+    unanswered,
+  ] = await Promise.all([
+    deps.status(),
+    readHookRows(deps),
+    checkStore(deps),
+    deps.problems?.(),
+    deps.store.outbox.oldestOpen().catch(() => undefined), // what is wrong with the store is shown as such
+    failingDeliveries(deps.store.outbox, now).catch(() => []), // as above
+    heldAfterCrashes(deps).catch(() => ({ tasks: [], missions: [], schedules: [] })), // as above
+    silentlyGivenUp(deps).catch(() => []), // the same
+    deps.alerts?.counts({}).catch(() => undefined), // the same
+    unansweredPolicies(deps).catch(() => []), // the same
+  ]);
   const enabled = all.filter((hook) => hook.enabled);
   return {
     now,
@@ -185,6 +200,7 @@ async function examine(deps: CommandDeps): Promise<Health> {
     held,
     givenUp,
     openAlerts: ALERT_STATES.filter(isOpen).reduce((sum, state) => sum + (alerts[state] ?? 0), 0),
+    unanswered,
   };
 }
 
@@ -205,6 +221,7 @@ function verdict(
     held,
     givenUp,
     openAlerts,
+    unanswered,
   }: Health,
 ): Pick<Card, "title" | "tone"> {
   if (storeError !== undefined || gateway.adapters.some(({ phase }) => phase === "offline"))
@@ -239,6 +256,7 @@ function verdict(
     hooks.problems.length > 0 && `${count(hooks.problems.length, "problem")} with hooks`,
     broken > 0 && `${count(broken, "plugin")} broken`,
     problems.length > 0 && `${count(problems.length, "problem")} of the configuration`,
+    unanswered.length > 0 && `the match of ${count(unanswered.length, "SLA policy", "SLA policies")} had no answer`,
     needRestart.length > 0 && "a restart is needed",
     journalRemark !== undefined && "the journal has gaps",
     storeRemarks.length > 0 && `${count(storeRemarks.length, "warning")} about the store`,

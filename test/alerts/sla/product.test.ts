@@ -304,6 +304,9 @@ it("names a policy whose match has no answer once in the log, and in /sla polici
     const policies = async () => (await invoke(gateway.url, "/sla policies")).text;
     expect((await policies()).split("had no answer")).toHaveLength(2);
     expect(await policies()).toContain(shown);
+    const status = (await invoke(gateway.url, "/status")).text;
+    expect(status).toContain("the match of 1 SLA policy had no answer");
+    expect(status).toContain("⚠ The match of the SLA policy `others` had no answer for some work");
     const more = { id: "more", for: "mission", target: "1h" };
     writeFileSync(join(gateway.folder, "hookgate.yaml"), JSON.stringify(config([others, night, more])));
     gateway.hangUp();
