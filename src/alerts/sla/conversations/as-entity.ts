@@ -135,7 +135,7 @@ function ending(one: SlaCase, answer: Answer | undefined): Partial<Span> {
   return { endedAt, isUnanswered, isByHook: isResolvedByHook(one), how: howItEnded(endedBy) };
 }
 
-/** Only hooks answered, and nobody ended it: the silence after their answers did. */
+/** Only hooks answered, and no one ended it: the silence after their answers did. */
 function isResolvedByHook({ endedBy, firstAnsweredAt, firstAnsweredByHook, turns }: SlaCase): boolean {
   const hasPeoplesAnswer =
     (firstAnsweredAt !== undefined && firstAnsweredByHook !== true) ||
