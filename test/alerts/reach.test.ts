@@ -353,6 +353,33 @@ it.each([
   },
 );
 
+it.each([
+  ["both private messages", OTHER],
+  ["the chat of the step and the private message to one of them", "other:bot:gone"],
+])("a page for two people of which %s are refused: the fallback mentions both", async (_, chat) => {
+  const { loop, other } = twoPlatforms();
+  refuse(loop, "dm-ann", "dm-ben");
+  refuse(other, "gone");
+  const on = await watch(
+    {
+      ...route({ to: [OTHER], escalate: [{ after: "5s", to: [chat], mention: ["ann", "ben"] }] }),
+      fallback: [OPS],
+      people: { ann: chat === OTHER ? ["loop:7"] : ["other:7", "loop:7"], ben: ["loop:8"] },
+    },
+    {
+      platform: loop,
+      others: [other],
+      direct: (ref) => parseAddress(ref.endsWith(":7") ? "loop:bot:dm-ann" : "loop:bot:dm-ben"),
+    },
+  );
+  await on.raise();
+  await on.advance(MINUTE);
+  const mentioned = on
+    .posted(OPS)
+    .flatMap(({ body }) => (body.mentions as { users?: string[] } | undefined)?.users ?? []);
+  expect([...new Set(mentioned)].sort()).toEqual(["7", "8"]);
+});
+
 it("one person is mentioned in the chat and another has no account there: the other is notified in a private chat", async () => {
   const on = await watch(
     {

@@ -39,6 +39,11 @@ import type { Route } from "./route.js";
 const LOST = ":lost:";
 export const lostKey = (key: string, lostAt: string) => `${key}${LOST}${lostAt}`;
 
+/** In the key of the copy of a private message: each person whose message was lost has a copy of their own. */
+const COPY_FOR = ":copy for ";
+export const copyKey = (key: string, name: string) => `${key}${COPY_FOR}${name}`;
+export const withoutCopy = (key: string) => key.split(COPY_FOR)[0] ?? key;
+
 /** Ends the key of a step that notified none of its people. */
 export const UNREACHED = ":unreached";
 /** In the key of a step that is taken again, before the chat that refused its page. */
@@ -339,6 +344,7 @@ export const calledBy = ({ mention }: Pick<Step, "mention">, { config }: Pick<Al
 
 function countStep({ alert }: Plan, urging: Urging, step: TakenStep): void {
   delete urging.refusedAt;
+  delete urging.copiedFor;
   urging.steps++;
   alert.steps++;
   urging.taken = [...(urging.taken ?? []), step];

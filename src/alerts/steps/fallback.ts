@@ -21,7 +21,7 @@ import { accountsOf, type Mentioned, readMention } from "../rota/people.js";
 import { calls, isReachedNow } from "../rota/reach.js";
 import { isWebhook, shownAs } from "../tell/shown-as.js";
 import { namesOf, uncalledText } from "./call.js";
-import { lostKey, stepOf } from "./escalate.js";
+import { copyKey, lostKey, stepOf, withoutCopy } from "./escalate.js";
 import { quietEnd, quietHours } from "./quiet-hours.js";
 import { fallbacks } from "./route.js";
 
@@ -73,7 +73,7 @@ export function fallback(
   if (isAgain && notice === undefined && missing.length === 0) return;
   for (const one of missing)
     quietHours(plan, { alertId: alert.id, destination: one, group: "fallback", kind: "now", dueAt: now }, { config });
-  // Under its own key: a place that has it already does not get it twice.
+  // Under a known key: a place that has it already does not get it twice.
   // A private message mentions no one: its person may have an account where the fallback is.
   const name = notice?.sentTo;
   const whom = name === undefined ? (notice?.mentions ?? []).map(readMention) : accountsOf([name], config, now);
@@ -86,7 +86,7 @@ export function fallback(
     callWithout(plan, destination, { ...notice, mentions: others }, loss, elsewhere, alerting);
   const left: Mentioned[] = [];
   if (notice?.kind === "escalation") {
-    const copy = { ...notice, alertId: alert.id, dueAt: now };
+    const copy = { ...notice, alertId: alert.id, key: keyOfCopy(plan, notice, mentions), dueAt: now };
     const fate = fateOf(notice, destination, loss, alerting);
     const isPrivate = name !== undefined;
     // A step that is taken again calls them in private chats itself, and says whom its messages do not notify.
@@ -127,6 +127,16 @@ export function fallback(
   const chats = [...new Set(elsewhere)].map((one) => shownAs(one, alerting.placeName)).join(", ");
   const reason = `${loss.reason}${isCopied ? `. A copy goes to ${chats}` : ""}${unnotified}`;
   recordLoss(plan, destination, notice, { ...loss, reason }, alerting);
+}
+
+/** The copy of a private message is one of its own, unless an earlier copy of the step mentions its person: that one is not repeated. */
+function keyOfCopy(plan: Plan, { key, copy, sentTo }: Unsaid, mentions: readonly string[]): string {
+  const { urging } = lastStepOf(plan, key) ?? {};
+  if (urging === undefined || copy !== undefined) return key;
+  const known = urging.copiedFor ?? [];
+  const names = mentions.map((one) => readMention(one).name);
+  urging.copiedFor = [...new Set([...known, ...names])];
+  return sentTo === undefined || known.includes(sentTo) ? key : copyKey(key, sentTo);
 }
 
 /** Which message it was, and no more than is known of it. */
@@ -232,7 +242,7 @@ function uncalledBy(mentions: readonly string[], chats: readonly string[], alert
 
 /** The step that this notice is about, when its route has taken none after it. */
 export function lastStepOf({ alert }: Plan, key: string): { route: string; urging: Urging } | undefined {
-  const { route = "", step } = stepOf(key) ?? {};
+  const { route = "", step } = stepOf(withoutCopy(key)) ?? {};
   const urging = alert.urged?.[route];
   return urging !== undefined && urging.steps === Number(step) ? { route, urging } : undefined;
 }

@@ -87,6 +87,8 @@ export interface Urging {
   inDoubtAt?: string[];
   /** Chats that refused a page of the last step: whom it mentions was not notified there. */
   refusedAt?: string[];
+  /** Names of the people whom copies of the last step's page mention. */
+  copiedFor?: string[];
   /** When the alert took this route, if that was later than it began to fire. */
   since?: number;
 }
