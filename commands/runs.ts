@@ -1,8 +1,7 @@
 /** `/runs [hook|failed|last]`: what fired lately, newest first, as one numbered list. */
 import { AUTOMATION_RUN_STATUSES } from "../src/domain/automation.js";
-import type { DispatchFilter, DispatchRecord, RunRecord } from "../src/domain/journal.js";
+import type { DispatchFilter, RunRecord } from "../src/domain/journal.js";
 import { answer, commandButton, word } from "./answer.js";
-import { insteadIn } from "./automations/effect.js";
 import { readableDispatch } from "./automations/owner-only.js";
 import { automationFilter, listAutomationRuns, notRunText } from "./automations/runs.js";
 import { defineCommand } from "./define.js";
@@ -13,10 +12,10 @@ import { isBlock, isPutOff } from "./journey/put-off.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "./page.js";
 import { resolveTarget, type Target } from "./resolve.js";
 import { isOfCommand, lastDispatch, showDispatch } from "./run.js";
-import { isByHand } from "./runs/payload.js";
-import { NOBODY, type RunRow, rowButtons, rowLine, whoseIt } from "./runs/run-row.js";
+import { dispatchRow } from "./runs/dispatch-row.js";
+import { rowButtons, rowLine } from "./runs/run-row.js";
 import { MAX_ROWS, rememberRows } from "./runs/seen-runs.js";
-import { dispatchData, dispatchOutcome, failedRun, hasFailed, runOutcomeText } from "./runs/show-dispatch.js";
+import { dispatchData } from "./runs/show-dispatch.js";
 import { flushJournal } from "./show/flush-journal.js";
 import { code, count, plain } from "./show/text.js";
 
@@ -82,7 +81,7 @@ export const runs = defineCommand({
     const shown = await Promise.all(page.entries.map((dispatch) => readableDispatch(deps, context, dispatch)));
     const now = deps.clock.now();
     const first = (page.number - 1) * size + 1;
-    const rows = await Promise.all(page.entries.map((dispatch) => rowOf(deps, dispatch, asked, target)));
+    const rows = await Promise.all(page.entries.map((dispatch) => dispatchRow(deps, dispatch, asked, target)));
     const line = `/runs${asked ? ` ${word(asked)}` : ""}`;
     const hasNumbers = await rememberRows(deps, context, line, rows, first);
     return answer({
@@ -116,42 +115,6 @@ function filterOf(asked: string, target: Target | undefined): Omit<DispatchFilte
   return target.kind === "hook" ? { hookId: target.hook.id } : { point: target.point.name };
 }
 
-async function rowOf(
-  deps: CommandDeps,
-  dispatch: DispatchRecord,
-  asked: string,
-  target: Target | undefined,
-): Promise<RunRow> {
-  const { id, at, runs, dryRun, outcome } = dispatch;
-  const hookId = target?.kind === "hook" ? target.hook.id : undefined;
-  const own = hookId === undefined ? undefined : runs.find((run) => run.hookId === hookId);
-  // Some of its hooks failed, and it went on.
-  const byHand = isByHand(dispatch);
-  const [only] = byHand && runs.length === 1 ? runs : [];
-  const instead = only && (await insteadIn(deps, dispatch, only));
-  const whole = dispatchOutcome(dispatch).replace(/^\S+(?= .*, \d+ failed$)/, "⚠");
-  return {
-    id,
-    at,
-    outcome: `${instead ?? (own ? runOutcomeText(own) : whole)}${dryRun && outcome !== "dry_run" ? " (dry run)" : ""}`,
-    isFailure: own ? hasFailed(own) : runs.some(hasFailed) || failedRun(dispatch) !== undefined,
-    subject: subjectOf(dispatch, asked, target),
-    // The payload of a test may name anyone, and a chat that does not exist.
-    ...(byHand ? NOBODY : await whoseIt(deps, dispatch)),
-    note: byHand ? "fired by hand" : undefined,
-  };
-}
-
-/** The hook that decided; where none did the point, and of one point how many hooks ran. */
-function subjectOf(dispatch: DispatchRecord, asked: string, target: Target | undefined): string {
-  const { point, phase, runs } = dispatch;
-  const deciding = target?.kind === "hook" ? undefined : decider(dispatch, asked === "failed");
-  if (deciding !== undefined) return code(deciding);
-  if (target?.kind !== "point") return code(phase ? `${point} ${phase}` : point);
-  const ran = runs.filter((run) => run.outcome !== "skipped").length;
-  return `${phase ? `${phase}: ` : ""}${ran === 0 ? "no hook" : count(ran, "hook")}`;
-}
-
 /** What a hook did in a dispatch, as the lists name it. What a configured hook's run became is another list. */
 const WITH_RUN: Readonly<Record<string, (run: RunRecord) => boolean>> = {
   claimed: (run) => run.outcome === "claimed" && !isPutOff(run) && !isBlock(run),
@@ -160,24 +123,6 @@ const WITH_RUN: Readonly<Record<string, (run: RunRecord) => boolean>> = {
   modified: ({ outcome }) => outcome === "modified",
   "put-off": isPutOff,
 };
-
-const DECIDING: ReadonlySet<string> = new Set(["claimed", "cancelled", "blocked", "deferred"]);
-
-/** The hook that failed, where failures are looked for or one decided; else that which decided, changed something, or ran alone. */
-function decider({ runs, outcome }: DispatchRecord, isFailed: boolean): string | undefined {
-  const ran = runs.filter((run) => run.outcome !== "skipped");
-  const failed = ran.find(hasFailed) ?? failedRun({ runs, outcome });
-  const decided = ran.find((run) => DECIDING.has(run.outcome));
-  const isEnd = isFailed || outcome === "failed" || outcome === "timed_out";
-  const one =
-    (isEnd ? failed : undefined) ??
-    decided ??
-    failed ??
-    ran.find((run) => run.outcome !== "passed" && run.outcome !== "backgrounded") ??
-    // What the only one does in the background is in its run, and not known here.
-    (ran.length === 1 ? ran.find((run) => run.outcome !== "backgrounded") : undefined);
-  return one?.hookId;
-}
 
 /** What was looked for, and what to do. `leftOut`: there is something, which was left out. */
 function nothing(deps: CommandDeps, asked: string, target: Target | undefined, leftOut: string | false) {

@@ -66,6 +66,7 @@ async function start(base: Base): Promise<App> {
   await startInOrder({
     ...{ ...ground, ...parts.planned, http, gateway, automations, alerts, sla, orchestrator },
     shutdownTimeoutMs: config.gateway.shutdown_timeout,
+    detachedEnded: () => registry.detachedEnded(),
     cutOff: () => registry.cutOff(),
   });
   await watchFiles(parts);

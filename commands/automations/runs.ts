@@ -1,14 +1,19 @@
 /** `/runs` of configured hooks: every run with its outcome, those that a gate refused among them. */
 import { AUTOMATION_RUN_STATUSES, type AutomationRun, type AutomationRunFilter } from "../../src/domain/automation.js";
+import type { DispatchRecord } from "../../src/domain/journal.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
+import { isAttempt } from "../journey/background.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
+import { dispatchRow } from "../runs/dispatch-row.js";
 import { NOBODY, type RunRow, rowButtons, rowLine, whoseIt } from "../runs/run-row.js";
 import { MAX_ROWS, rememberRows } from "../runs/seen-runs.js";
+import { dispatchData } from "../runs/show-dispatch.js";
+import { flushJournal } from "../show/flush-journal.js";
 import { code, count } from "../show/text.js";
 import { type Effect, effectData, effectOf } from "./effect.js";
-import { readableRun, readingOf } from "./owner-only.js";
+import { readableDispatch, readableRun, readingOf } from "./owner-only.js";
 import { automationRunData, hasFailedRun, statusText } from "./show-run.js";
 
 const PAGE_SIZE = 10;
@@ -43,18 +48,25 @@ export async function listAutomationRuns(
     asked === ALL
       ? await configuredRuns(deps)
       : ((await deps.automations?.runs.list({ ...filter, limit: MAX_ROWS })) ?? []);
-  const found = await Promise.all(whole.map((run) => readableRun(deps, context, run)));
+  const runs = await Promise.all(whole.map((run) => readableRun(deps, context, run)));
+  const beside = filter.status === "interrupted" ? await interruptedOfPlugins(deps, context) : [];
+  const found = [...runs, ...beside].sort((one, other) => timeOf(other) - timeOf(one)).slice(0, MAX_ROWS);
   if (found.length === 0) return noRuns(asked, filter);
   const size = sizeOf(context.options.limit, PAGE_SIZE, MAX_ROWS);
   const page = pageOf(found, Number(context.options.page ?? 1), size);
   const effects = new Map<string, Effect>();
-  for (const run of page.entries) {
+  const shown = page.entries.filter(isRun);
+  for (const run of shown) {
     const effect = await effectOf(deps, context, run);
     if (effect) effects.set(run.id, effect);
   }
   const hook = filter.hookId;
   const first = (page.number - 1) * size + 1;
-  const rows = await Promise.all(page.entries.map((run) => rowOf(deps, run, hook, effects.get(run.id))));
+  const rows = await Promise.all(
+    page.entries.map((one) =>
+      isDispatch(one) ? dispatchRow(deps, one, asked, undefined) : rowOf(deps, one, hook, effects.get(one.id)),
+    ),
+  );
   const now = deps.clock.now();
   const line = `/runs ${word(asked)}`;
   const hasNumbers = await rememberRows(deps, context, line, rows, first);
@@ -65,8 +77,8 @@ export async function listAutomationRuns(
       hasNumbers ? `${code(`/run ${first}`)} opens number ${first}.` : `${code("/run ID")} opens one.`,
     ],
     data: {
-      runs: page.entries.map((run) => ({ ...dataOf(deps, context, run), ...effectData(effects.get(run.id)) })),
-      dispatches: [],
+      runs: shown.map((run) => ({ ...dataOf(deps, context, run), ...effectData(effects.get(run.id)) })),
+      dispatches: page.entries.filter(isDispatch).map((one) => dispatchData(one, false)),
       total: found.length,
       page: page.number,
       pages: page.pages,
@@ -80,6 +92,20 @@ export async function listAutomationRuns(
       ],
     ],
   });
+}
+
+const isDispatch = (one: AutomationRun | DispatchRecord): one is DispatchRecord => "runs" in one;
+const isRun = (one: AutomationRun | DispatchRecord): one is AutomationRun => !isDispatch(one);
+const timeOf = (one: AutomationRun | DispatchRecord) => (isDispatch(one) ? one.at : one.createdAt);
+
+/** Firings in which a stop cut off a plugin's hook. Its runs in the background are stored ones. */
+async function interruptedOfPlugins(deps: CommandDeps, context: CommandContext): Promise<DispatchRecord[]> {
+  await flushJournal(deps);
+  const cut = await deps.store.journal.list({ outcome: "interrupted", limit: MAX_ROWS });
+  const ofPlugins = cut.filter(
+    (one) => !isAttempt(one) && one.runs.some((run) => run.outcome === "interrupted" && run.pluginId !== undefined),
+  );
+  return Promise.all(ofPlugins.map((one) => readableDispatch(deps, context, one)));
 }
 
 async function rowOf(
@@ -114,7 +140,7 @@ function noRuns(asked: string, { hookId }: Omit<AutomationRunFilter, "limit">): 
         ? notRunText(hookId)
         : asked === ALL
           ? `**No configured hook has run yet.** ${code("/hooks next")} shows which hooks wait for a time.`
-          : `**No run of a configured hook is ${asked.replaceAll("_", " ")}.** ${code("/runs configured")} lists all their runs.`,
+          : `**No run ${asked === "interrupted" ? "" : "of a configured hook "}is ${asked.replaceAll("_", " ")}.** ${code("/runs configured")} lists all their runs.`,
     ],
     data: { runs: [], dispatches: [], total: 0, page: 1, pages: 1 },
     buttons: [

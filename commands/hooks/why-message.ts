@@ -15,7 +15,14 @@ import { answer, commandButton, word } from "../answer.js";
 import { effectData, effectOf, effectsOf, insteadIn } from "../automations/effect.js";
 import type { CommandDeps } from "../deps.js";
 import { switchesOf } from "../journey/audit.js";
-import { backgroundText, hasNotRun, isAttempt, isJournalled, isOfBackground } from "../journey/background.js";
+import {
+  backgroundText,
+  hasNotRun,
+  isAttempt,
+  isFiringAt,
+  isJournalled,
+  isOfBackground,
+} from "../journey/background.js";
 import {
   cutOffRunText,
   cutOffsOf,
@@ -103,7 +110,7 @@ export async function explainMessage(
   if (own) return cutOff(deps, hook, journey, { cutOffs, reason, own });
   const isEnding = crashed !== undefined && crashed === ending && cutOffs === 0;
   if (ending) return cutOff(deps, hook, journey, { cutOffs, reason: isEnding ? undefined : reason, ending });
-  if (hook.enabled && isOpenAt(hook, journey, dispatch)) return notKnownYet(hook, journey);
+  if (hook.enabled && isOpenAt(deps, hook, journey, dispatch)) return notKnownYet(hook, journey);
   if (reason !== undefined) return cutOff(deps, hook, journey, { cutOffs, reason });
   if (dispatch) return didNotRun(deps, hook, journey, dispatch);
   return isLedTo(hook.hook) ? noneLedTo(deps, hook, journey) : didNotFire(deps, hook, journey);
@@ -198,9 +205,16 @@ async function whyNotLater(
 }
 
 /** Its point is firing now, or may fire yet, for a message or a delivery that hooks are at work on. */
-function isOpenAt(hook: HookInfo, { row, running }: Journey, recorded: DispatchRecord | undefined): boolean {
-  const awaited = running.filter(({ dispatchId }) => !isOfBackground(dispatchId));
-  if (awaited.some(({ point }) => point === hook.hook)) return true;
+function isOpenAt(
+  { registry }: CommandDeps,
+  hook: HookInfo,
+  { row, running }: Journey,
+  recorded: DispatchRecord | undefined,
+): boolean {
+  if (running.some(isFiringAt(hook.hook))) return true;
+  const awaited = running.filter(
+    ({ hookId, dispatchId }) => !isOfBackground(dispatchId) && registry.get(hookId)?.execution !== "fire_and_record",
+  );
   if (recorded !== undefined || !(OF_MESSAGES.has(hook.hook) || isLedTo(hook.hook))) return false;
   return row?.status === "running" || awaited.length > 0;
 }
@@ -208,11 +222,14 @@ function isOpenAt(hook: HookInfo, { row, running }: Journey, recorded: DispatchR
 /** A dispatch is recorded at its end: until then it is not known which hooks had their turn. */
 function notKnownYet(hook: HookInfo, { id, asked, running }: Journey): CommandAnswer {
   const own = running.find(({ hookId }) => hookId === hook.id);
+  const why = running.some(isFiringAt(hook.hook))
+    ? `${code(hook.hook)} is firing now, and is recorded when all its hooks have ended`
+    : "the message is being handled now";
   return answer({
     text: [
       own
         ? `${code(hook.id)} and ${code(id)}: It ${runningNowText(own)}.`
-        : `Whether ${code(hook.id)} runs for ${code(id)} is not known yet: the message is being handled now.`,
+        : `Whether ${code(hook.id)} runs for ${code(id)} is not known yet: ${why}.`,
       !own && running.length > 0 && `${runningText(running)}.`,
     ],
     data: {

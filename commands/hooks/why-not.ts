@@ -60,7 +60,8 @@ const claimedByFallback = (dispatch: DispatchRecord, run: RunRecord) =>
 /** The run that a stop cut off, where each hook waits for the one before it. */
 function cutOffRun({ model, phase, outcome, runs }: DispatchRecord): RunRecord | undefined {
   const isParallel = model === "void" || phase === "after";
-  return outcome === "interrupted" && !isParallel ? runs.findLast((run) => run.outcome === "interrupted") : undefined;
+  const last = outcome === "interrupted" && !isParallel ? runs.at(-1) : undefined;
+  return last?.outcome === "interrupted" ? last : undefined;
 }
 
 const ENDING_VERBS: Partial<Record<Outcome, string>> = { skipped: "was not called", interrupted: "was interrupted" };

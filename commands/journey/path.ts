@@ -17,7 +17,7 @@ import { ago, clockTime, code, count, plain } from "../show/text.js";
 import { placeWords } from "../who.js";
 import { attemptLines, putOffLines } from "./attempts.js";
 import { type Decision, SETTLING_MS } from "./audit.js";
-import { backgroundLines, hasNotRun, isAttempt, type StoredRuns } from "./background.js";
+import { backgroundLines, hasNotRun, isAttempt, isFiringAt, isOfBackground, type StoredRuns } from "./background.js";
 import { changedBeforeText } from "./corrections.js";
 import { cutOffsOf, mayBeKilled } from "./cut-off.js";
 import { crashLines, enderText } from "./cut-off-points.js";
@@ -55,6 +55,7 @@ export async function showPath(deps: CommandDeps, journey: Journey, taskId?: str
       ...moreFailures(failures),
       ...vetoLines(dispatches, now),
       ...backgroundLines(journey.stored, now),
+      ...besideLines(journey),
       ...refused.slice(0, MAX_SHOWN),
       ...earlierEnds(journey, now),
       ...crashes,
@@ -208,15 +209,23 @@ function changeLines(deps: CommandDeps, journey: Journey, now: number): Happenin
   });
 }
 
-/** Failures that repeat are one line, with how often and when last; those before and after a decision of an operator are two. */
+/** Failures, and runs without a row of their own that a stop cut off. Those that repeat are one line, with how often and when last; those before and after a decision of an operator are two. */
 function failureLines(journey: Journey, now: number): Happening[] {
-  const { dispatches, decisions } = journey;
+  const { dispatches, decisions, stored } = journey;
   const decided = decisions.map((one) => decidedAt(one, journey));
   const found = new Map<string, { at: number; times: number; line: string }>();
-  for (const { point, at, runs } of dispatches)
-    for (const run of runs.filter(hasFailed)) {
-      const verb = run.unanswered ? "could not answer its condition" : run.outcome.replace("_", " ");
-      const line = `✗ ${code(run.hookId)} ${verb} at ${code(point)}${run.error ? `: ${errorText(run)}` : ""}`;
+  for (const dispatch of dispatches)
+    for (const run of dispatch.runs) {
+      const isCutOff = run.outcome === "interrupted" && !isAttempt(dispatch) && !stored.has(run.id);
+      if (!isCutOff && !hasFailed(run)) continue;
+      const { point, at } = dispatch;
+      const verb = isCutOff
+        ? "was **interrupted**"
+        : run.unanswered
+          ? "could not answer its condition"
+          : run.outcome.replace("_", " ");
+      const why = run.error ? `: ${errorText(run)}` : isCutOff && run.reason ? `: ${plain(run.reason)}` : "";
+      const line = `✗ ${code(run.hookId)} ${verb} at ${code(point)}${why}`;
       const key = `${line} ${decided.filter((time) => time <= at).length}`;
       found.set(key, { at, times: (found.get(key)?.times ?? 0) + 1, line });
     }
@@ -230,6 +239,20 @@ function moreFailures(failures: readonly Happening[]): Happening[] {
   const last = failures[MAX_SHOWN - 1];
   if (last === undefined || failures.length === MAX_SHOWN) return [];
   return [{ at: last.at, text: `… and ${count(failures.length - MAX_SHOWN, "more failure")}` }];
+}
+
+/** What runs now without a row of its own, and nothing of the path waits for: no other line shows it. */
+function besideLines({ row, changes, deliveries, running, stored }: Journey): Happening[] {
+  const open = [row, ...changes].flatMap((one) =>
+    one === undefined || one.settledAt !== undefined ? [] : `m${one.id}`,
+  );
+  const unsent = deliveries.filter(({ settledAt }) => settledAt === undefined).map(({ id }) => id);
+  return running
+    .filter(({ runId, dispatchId }) => {
+      const root = rootOf(dispatchId);
+      return !stored.has(runId) && !isOfBackground(dispatchId) && !open.includes(root) && !unsent.includes(root);
+    })
+    .map((one) => ({ at: Number.POSITIVE_INFINITY, text: runningText([one]) }));
 }
 
 /** The task that the message was to create, and that a hook did not let it. */
@@ -322,6 +345,8 @@ function endOf(deps: CommandDeps, journey: Journey, row: InboxRow): string {
 /** What is said of a point that a handled message passes, when no run is on record there. */
 function missingText(deps: CommandDeps, point: string | undefined, row: InboxRow, journey: Journey): string {
   if (point === undefined) return "";
+  if (journey.running.some((one) => rootOf(one.dispatchId) === `m${row.id}` && isFiringAt(point)(one)))
+    return `${code(point)} is firing now, and is recorded when all its hooks have ended`;
   if (cutOffsOf(row) > 0 || (row === journey.row && lostAt(point, journey) !== undefined))
     return `what ran at ${code(point)} before the end of the process is not recorded`;
   const started = journey.unrecorded.filter(({ id, event }) => rootOf(id) === `m${row.id}` && event === point);

@@ -61,7 +61,6 @@ export async function surroundingsOf(
   gone: readonly { id: string }[],
 ): Promise<Surroundings> {
   const { inbox, outbox } = deps.store;
-  const roots = new Set([...(row ? [`m${row.id}`] : []), ...deliveries.map(({ id }) => id)]);
   const blockers = new Map<string, Delivery>();
   for (const delivery of deliveries) {
     if (delivery.status !== "waiting" && delivery.status !== "sending") continue;
@@ -70,6 +69,8 @@ export async function surroundingsOf(
   }
   const [head] = row?.status === "waiting" ? await inbox.lane(row.lane, 0, 1) : [];
   const changes = await changesOf(deps, row, own);
+  const rows = row ? [row, ...changes] : changes;
+  const roots = new Set([...rows.map(({ id }) => `m${id}`), ...deliveries.map(({ id }) => id)]);
   const waiting = changes.findLast(({ status }) => status === "waiting");
   const [aheadOfChanges] = waiting ? await inbox.lane(waiting.lane, 0, 1) : [];
   return {

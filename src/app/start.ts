@@ -20,8 +20,9 @@ interface Deps extends Pick<MissionAssembly, "missions" | "schedules" | "resumeA
   alerts: Alerts;
   sla: Sla;
   orchestrator: Orchestrator;
-  /** What the gateway and its hooks may take to end. */
+  /** What the gateway and its hooks may take to end, also those that nothing else waits for. */
   shutdownTimeoutMs: number;
+  detachedEnded(): Promise<void>;
   /** What is still under way then was cut off. */
   cutOff(): void;
   stopping: Stopping;
@@ -39,7 +40,11 @@ export async function startInOrder(deps: Deps): Promise<void> {
   stopping.push(async () => deps.cutOff());
   stopping.push(() => http.stop());
   await http.start();
-  stopping.push(async () => void (await Promise.all([gateway.stop(), automations.stop(deps.shutdownTimeoutMs)])));
+  stopping.push(async () => {
+    const stopBy = deps.clock.monotonic() + deps.shutdownTimeoutMs;
+    await Promise.all([gateway.stop(), automations.stop(deps.shutdownTimeoutMs)]);
+    await within(deps.clock, Math.max(0, stopBy - deps.clock.monotonic()), deps.detachedEnded());
+  });
   await gateway.start();
   await automations.start();
   stopping.push(stopInTime(() => alerts.stop()));

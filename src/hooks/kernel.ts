@@ -2,6 +2,7 @@
 import type { JournalPort } from "../domain/journal.js";
 import type { DeadlineWheel } from "../fast/deadline-wheel.js";
 import type { Waits } from "../fast/waits.js";
+import type { InFlight } from "../lib/concurrency/in-flight.js";
 import type { Logger } from "../lib/logger.js";
 import type { Clock } from "../lib/time/clock.js";
 import type { BackgroundPort } from "./background.js";
@@ -23,6 +24,8 @@ export interface Kernel {
   readonly journal: JournalPort | undefined;
   readonly background: BackgroundPort;
   readonly waits: Waits<HookRun, Entry>;
+  /** Runs that go on beside their callers (`fire_and_record`). */
+  readonly detached: InFlight;
   /** Which plugins' hooks may run for a conversation (a formatted address); undefined: all. */
   readonly allowedPlugins: ((conversation: string) => readonly string[] | undefined) | undefined;
   /** What else keeps plugins' hooks from being called, for explanations. */

@@ -33,7 +33,8 @@ export interface RunEnd {
 
 /** How a dispatch ended. */
 export interface Ending {
-  outcome: Outcome;
+  /** Undefined: it follows from the runs, once the last of them has ended. */
+  outcome: Outcome | undefined;
   result?: unknown;
   provenance?: Record<string, string>;
 }
@@ -145,7 +146,7 @@ export class Recording {
       payload: this.payloadOf(dispatch),
       attempt: dispatch.attempt,
       dryRun: dispatch.dryRun,
-      outcome,
+      outcome: outcome ?? overall(this.runs),
       runs: this.isOrdered ? this.runs : this.runs.sort((a, b) => a.position - b.position),
     };
     if (phase !== undefined) record.phase = phase;
@@ -171,9 +172,11 @@ function rounded(ms: number): number {
   return Math.round(Math.max(0, ms) * 1000) / 1000;
 }
 
-/** The overall outcome of a dispatch that has none of its own. */
-export function overall(runs: readonly RunRecord[], failure: unknown): Outcome {
-  if (failure !== undefined) return "failed";
+/** The outcome of a dispatch that decided nothing and may have failed. */
+export const failedIf = (failure: unknown): Outcome | undefined => (failure === undefined ? undefined : "failed");
+
+function overall(runs: readonly RunRecord[]): Outcome {
+  if (runs.some(({ outcome }) => outcome === "interrupted")) return "interrupted";
   const ran = runs.filter(({ outcome }) => outcome !== "skipped");
   if (ran.length === 0) return runs.length > 0 ? "skipped" : "passed";
   return ran.every(({ outcome }) => outcome === "dry_run") ? "dry_run" : "passed";

@@ -4,6 +4,7 @@
  */
 import type { DispatchRecord, JournalPort } from "../domain/journal.js";
 import { DeadlineWheel } from "../fast/deadline-wheel.js";
+import { InFlight } from "../lib/concurrency/in-flight.js";
 import { HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { type Clock, systemClock } from "../lib/time/clock.js";
@@ -92,9 +93,11 @@ export class HookRegistry<P extends Points = Catalogue> {
     const background = options.background ?? inMemoryBackground(clock, logger);
     const wheel = new DeadlineWheel(clock);
     const waits = { wheel, sequence: [], void: [] };
+    const detached = new InFlight();
     const { journal, allowedPlugins, limits, onTimeout } = options;
     const isStopping = false;
-    this.#kernel = { clock, logger, wheel, waits, journal, background, allowedPlugins, limits, onTimeout, isStopping };
+    const common = { clock, logger, wheel, waits, detached, journal, background };
+    this.#kernel = { ...common, allowedPlugins, limits, onTimeout, isStopping };
     this.#roster = new Roster(options.overrides ?? {}, clock, options.formerChats);
     for (const point of options.points ?? catalogue) this.#roster.declare(point);
     background.serve((run, attempt) => runBackground(this.#kernel, this.#roster.entries.get(run.hookId), run, attempt));
@@ -400,6 +403,11 @@ export class HookRegistry<P extends Points = Catalogue> {
   stopping(): void {
     this.#kernel.isStopping = true;
     this.#kernel.background.takeNoMore?.();
+  }
+
+  /** Resolves when no run goes on beside its caller (`fire_and_record`). */
+  detachedEnded(): Promise<void> {
+    return this.#kernel.detached.allEnded();
   }
 
   /** The stop cuts off what runs, or this run: it is recorded as interrupted, and the caller of its dispatch gets no answer. */

@@ -7,24 +7,32 @@ import { type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-p
 import { until } from "../support/until.js";
 import { invoke } from "./stack.js";
 
-const PLUGIN = `export default { id: "a", setup({ hooks }) {
+const PLUGIN = `import { appendFileSync } from "node:fs";
+export default { id: "a", setup({ hooks }) {
   hooks.registerVoid("message_received", () => {}, { id: "plain" });
-  hooks.registerVoid("message_received", () => new Promise((done) => setTimeout(done, 60_000)), {
-    id: "fr", execution: "fire_and_record", timeoutMs: 60_000,
+  const note = (what) => appendFileSync("calls", what + "\\n");
+  const called = ({ message: { text } }) => new Promise((done) => {
+    note("start " + text);
+    if (text !== "short") return;
+    process.once("SIGTERM", () => setTimeout(() => done(note("end " + text)), 500));
   });
-  hooks.registerClaiming("inbound_claim", () => ({ handled: true, reply: "done" }), { id: "answers" });
+  const options = { execution: "fire_and_record", timeoutMs: 60_000 };
+  hooks.registerVoid("message_received", called, { ...options, id: "fr" });
+  hooks.registerVoid("message_sent", called, { ...options, id: "sent", match: { when: 'payload.message.text == "third"' } });
+  hooks.registerClaiming("inbound_claim", ({ message }) => ({ handled: true, reply: message.text }), { id: "answers" });
 } };`;
 
 const folder = mkdtempSync(join(tmpdir(), "hookgate-fire-and-record-"));
 let gateway: GatewayProcess;
 let first: string;
+let second: string;
 
 beforeAll(async () => {
   writeFileSync(join(folder, "a.mjs"), PLUGIN);
   gateway = await gatewayProcess({
     folder,
     config: {
-      gateway: { shutdown_timeout: "300ms" },
+      gateway: { shutdown_timeout: "3s" },
       operators: { owner: ["web:1"] },
       web: {
         access: { dms: "everyone", chats: ["*"], mention: "always" },
@@ -49,6 +57,9 @@ afterAll(async () => {
   await gateway.kill();
   rmSync(folder, { recursive: true, force: true });
 });
+
+/** What `a.fr` and `a.sent` noted. */
+const calls = () => readFileSync(join(folder, "calls"), "utf8").trimEnd().split("\n");
 
 const ask = async (line: string) => (await invoke(gateway.url, line)).text.replace(/[\\`*]/g, "");
 
@@ -142,13 +153,52 @@ it("a hook that was renamed before a restart is shown under its old name with wh
   expect(await ask("/hooks show nothing-like-it")).toContain("There is no hook");
 });
 
-it("a stop records the firing, with the run that it cut off", async () => {
-  const row = await say("second", first);
+it("while it runs, the path shows that its point is firing, and which hook runs", async () => {
+  const row = await say("third", first);
+  const path = await until(async () => {
+    const text = await ask(`/hooks why ${row}`);
+    return text.includes("a.sent has been") && text;
+  }, "a.sent at work");
+  expect(path).toContain("received · message_received is firing now, and is recorded when all its hooks have ended");
+  expect(path).toMatch(/^\d\. a\.fr has been running at message_received for \d/m);
+  expect(path).toMatch(/^\d\. a\.sent has been running at message_sent for \d/m);
+  expect(await ask(`/hooks why a.plain ${row}`)).toContain(
+    `Whether a.plain runs for ${row} is not known yet: message_received is firing now, and is recorded when`,
+  );
+  second = row;
+});
+
+it("a stop records the firing, with the run that it cut off, which is not done again", async () => {
   expect(await gateway.stop()).toBe(0);
   await gateway.start();
   await gateway.ready();
-  expect(await ask(`/hooks why a.plain ${row}`)).toContain("It ran, ✓ passed");
-  const cut = await ask(`/hooks why a.fr ${row}`);
+  expect(await ask(`/hooks why a.plain ${second}`)).toContain("It ran, ✓ passed");
+  const cut = await ask(`/hooks why a.fr ${second}`);
   expect(cut).toMatch(/It started, and was interrupted after .*: the gateway stopped while it ran/);
-  expect(await ask(`/run ${row}`)).toMatch(/message_received: \d hooks ran/);
+  expect(cut).toContain("message_received ✗ interrupted");
+  const path = await ask(`/hooks why ${second}`);
+  expect(path).toMatch(/message_received: \d hooks ran/);
+  expect(path).toMatch(/✗ a\.fr was interrupted at message_received: the gateway stopped while it ran/);
+  expect(path).toMatch(/✗ a\.sent was interrupted at message_sent: the gateway stopped while it ran/);
+  for (const line of ["/runs", "/runs interrupted"]) {
+    const rows = await ask(line);
+    expect(rows, line).toMatch(new RegExp(`✗ interrupted · a\\.fr · .*${second}:message_received`));
+    expect(rows, line).toContain("✗ interrupted · a.sent");
+  }
+  const answer = await fetch(`${gateway.url}/api/v1/runs?filter=all`, {
+    headers: { authorization: `Bearer ${TOKEN}` },
+  });
+  const { dispatches } = (await answer.json()) as { dispatches: { id: string; outcome: string }[] };
+  expect(dispatches.find(({ id }) => id === `${second}:message_received`)?.outcome).toBe("interrupted");
+  expect(calls().filter((line) => line === "start third")).toHaveLength(2);
+});
+
+it("a stop waits for it as for a run in the background", async () => {
+  const row = await say("short", second);
+  await until(() => calls().includes("start short"), "a.fr at work");
+  expect(await gateway.stop()).toBe(0);
+  expect(calls()).toContain("end short");
+  await gateway.start();
+  await gateway.ready();
+  expect(await ask(`/hooks why a.fr ${row}`)).toMatch(/It ran, ✓ passed/);
 });

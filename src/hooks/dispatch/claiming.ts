@@ -1,6 +1,6 @@
 /** Handlers are asked in order whether it is theirs; the first that says so ends the asking. */
 
-import { overall } from "../recording.js";
+import { failedIf } from "../recording.js";
 import type { Entry } from "../registration/entry.js";
 import { checkClaim } from "../results.js";
 import { HookRun } from "../run.js";
@@ -68,7 +68,7 @@ export class ClaimingRules implements Rules<ClaimResult> {
     const { claim } = this;
     const { recording } = sequence;
     if (recording !== undefined) {
-      if (claim === undefined) recording.end(sequence, { outcome: overall(recording.runs, sequence.failure) });
+      if (claim === undefined) recording.end(sequence, { outcome: failedIf(sequence.failure) });
       else recording.end(sequence, { outcome: "claimed", result: claim });
     }
     return claim ?? { handled: false };

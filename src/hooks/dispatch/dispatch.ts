@@ -227,6 +227,17 @@ export abstract class Dispatch implements IsolationNote {
     return this.kernel.wheel.nowMs();
   }
 
+  /** A run goes on beside the caller: the record and a stop wait for it. The returned function ends it. */
+  protected detach(): () => void {
+    const { detached } = this.kernel;
+    const recorded = this.recording?.detach(this);
+    detached.start();
+    return () => {
+      recorded?.();
+      detached.end();
+    };
+  }
+
   /** Notes and reports a failure (`startedMs`: undefined when it was not called), which closes the dispatch if the hook is fail-closed. */
   protected fail(entry: Entry, startedMs: number | undefined, thrown: unknown, outcome: "failed" | "timed_out"): void {
     const error = lookable(thrown);

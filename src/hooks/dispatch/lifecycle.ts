@@ -8,7 +8,7 @@ import type { HookgateError } from "../../lib/errors.js";
 import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint } from "../point.js";
-import { type Ending, overall, type Recording, type RunEnd } from "../recording.js";
+import type { Ending, Recording, RunEnd } from "../recording.js";
 import type { Entry } from "../registration/entry.js";
 import { checkByCaller, checkChange, withPatch } from "../results.js";
 import { HookRun, type Origin } from "../run.js";
@@ -267,7 +267,7 @@ function beforeEnding(recording: Recording, failure: unknown, result: BeforeResu
   if (failure !== undefined) return { outcome: "failed" };
   if (result.cancelled) return { outcome: "cancelled", result: copyOf(result) };
   const isModified = recording.runs.some(({ outcome }) => outcome === "modified");
-  return isModified ? { outcome: "modified", result: copyOf(result) } : { outcome: overall(recording.runs, undefined) };
+  return isModified ? { outcome: "modified", result: copyOf(result) } : { outcome: undefined };
 }
 
 /** A fallback at a `before` point is what to change in the data. */

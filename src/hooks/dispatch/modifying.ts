@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Outcome } from "../../domain/journal.js";
 import { copyOf, isolate } from "../../fast/isolate.js";
 import { HookgateError } from "../../lib/errors.js";
-import { overall, type RunEnd } from "../recording.js";
+import { failedIf, type RunEnd } from "../recording.js";
 import type { Entry } from "../registration/entry.js";
 import { checkPatchAt, type Fields } from "../results.js";
 import { HookRun } from "../run.js";
@@ -104,7 +104,7 @@ export class ModifyingRules implements Rules<Fields> {
     const { merged } = this;
     const { recording, failure } = sequence;
     if (recording !== undefined) {
-      if (merged === undefined) recording.end(sequence, { outcome: overall(recording.runs, failure) });
+      if (merged === undefined) recording.end(sequence, { outcome: failedIf(failure) });
       else
         recording.end(sequence, {
           outcome: failure === undefined ? (vetoOf(merged)?.outcome ?? "modified") : "failed",

@@ -307,7 +307,7 @@ export class Sequence<Result> extends Dispatch {
   private launch(entry: Entry): void {
     const run = this.rules.contextFor(this, entry);
     const startedMs = this.startMs();
-    const ended = this.recording?.detach(this);
+    const ended = this.detach();
     TimedCall.start(
       this.kernel.wheel,
       run,
@@ -316,7 +316,7 @@ export class Sequence<Result> extends Dispatch {
         const settled = this.judged(end);
         if (settled.kind === "passed") this.note(entry, startedMs, { outcome: "passed" });
         else this.reportDetached(entry, startedMs, settled.error, settled.kind);
-        ended?.();
+        ended();
       },
       (error) => this.ignoreLate(entry, error),
     );

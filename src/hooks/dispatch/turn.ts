@@ -5,7 +5,6 @@
 import { errorMessage, type HookgateError } from "../../lib/errors.js";
 import { type Attributed, applyBudgets } from "../budget.js";
 import type { Contribution } from "../contribution.js";
-import { overall } from "../recording.js";
 import type { Entry } from "../registration/entry.js";
 import { batchEntries, byPriorityThenId } from "../registration/order.js";
 import type { Budget } from "../registration/registration.js";
@@ -72,7 +71,7 @@ export class TurnDispatch extends Dispatch {
     const run = new HookRun(this, entry);
     const startedMs = this.kernel.clock.monotonic();
     const isDetached = entry.execution === "fire_and_record";
-    const ended = isDetached ? this.recording?.detach(this) : undefined;
+    const ended = isDetached ? this.detach() : undefined;
     const settled = new Promise<void>((resolve) => {
       const call: TimedCall = TimedCall.start(
         this.kernel.wheel,
@@ -180,7 +179,7 @@ export class TurnDispatch extends Dispatch {
     );
     const runs = (this.recording?.runs ?? []).map(turnRun);
     this.recording?.end(this, {
-      outcome: overall(this.recording.runs, undefined),
+      outcome: undefined,
       result: fitted.contributions.length === 0 ? undefined : fitted.contributions,
     });
     return { contributions: fitted.contributions, diagnostics: [...this.#diagnostics, ...fitted.diagnostics], runs };

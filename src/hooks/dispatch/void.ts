@@ -4,7 +4,7 @@ import { lookable } from "../../lib/errors.js";
 import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint, LifecyclePhase } from "../point.js";
-import { overall } from "../recording.js";
+import { failedIf } from "../recording.js";
 import type { Entry } from "../registration/entry.js";
 import { deadlineError, HookRun, stopped } from "../run.js";
 import { Dispatch, isThenable, promiseOf } from "./dispatch.js";
@@ -108,7 +108,7 @@ export class VoidDispatch extends Dispatch {
 
   /** `fire_and_record`: only the record waits for it. */
   private launch(entry: Entry, run: HookRun, startedMs: number): void {
-    const ended = this.recording?.detach(this);
+    const ended = this.detach();
     TimedCall.start(
       this.kernel.wheel,
       run,
@@ -117,7 +117,7 @@ export class VoidDispatch extends Dispatch {
         const settled = this.judged(end);
         if (settled.kind === "passed") this.passed(entry, startedMs, settled.value);
         else this.reportDetached(entry, startedMs, settled.error, settled.kind);
-        ended?.();
+        ended();
       },
       (error) => this.ignoreLate(entry, error),
     );
@@ -206,8 +206,7 @@ export class VoidDispatch extends Dispatch {
   }
 
   private conclude(): void {
-    const { recording } = this;
-    recording?.end(this, { outcome: this.wasCutOff ? "interrupted" : overall(recording.runs, this.failure) });
+    this.recording?.end(this, { outcome: this.wasCutOff ? "interrupted" : failedIf(this.failure) });
   }
 }
 
