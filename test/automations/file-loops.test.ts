@@ -54,7 +54,8 @@ describe("hooks that start each other through files", { timeout: 120_000 }, () =
     await live.post("/api/command", { line: `/hooks enable ${id}` });
     await until(async () => (await ran(live, id)) > before, "it running again");
     await until(() => heldOf(live, ids).length > 0, "it being held again", 60_000);
-    await until(async () => (await notices(live)).length === 2, "the second notice");
+    // Both may be held at the same moment.
+    await until(async () => (await notices(live)).length > 1, "the second notice");
     const again = heldOf(live, ids)[0]?.hookId ?? "";
 
     // A correction lets it run without a word.
