@@ -4,6 +4,7 @@ import type { AutomationRun, AutomationRunStatus, DecisionKind } from "../../src
 import type { HookStats, Journal, Outcome } from "../../src/domain/journal.js";
 import type { HookInfo } from "../../src/hooks/registration/registration.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
+import { DAY_MS } from "../../src/lib/time/duration.js";
 import type { CommandDeps } from "../deps.js";
 import { isInJournal } from "../journey/background.js";
 import { cutOffFinder, type Ending, endingsByHook } from "../journey/cut-off-points.js";
@@ -45,7 +46,6 @@ export interface Unended {
 }
 
 /** What `fires` and `failures` count, too. */
-const DAY_MS = 24 * 3_600_000;
 
 /** Runs that are counted; more are shown as so many. */
 const MAX_COUNTED = 1_000;

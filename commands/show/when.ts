@@ -1,7 +1,7 @@
 /** Lengths and times as people write them into commands: `2h`, `17:00`, `tomorrow 9:30`, `fri 12:00`, a date, or the next business hour. */
 
 import { writeMoment } from "../../src/lib/markdown/tokens.js";
-import { parseDuration } from "../../src/lib/time/duration.js";
+import { DAY_MS, parseDuration } from "../../src/lib/time/duration.js";
 import { parseInstant } from "../../src/lib/time/instant.js";
 import { dayIn } from "../../src/lib/time/timezone.js";
 import { badUsage } from "../answer.js";
@@ -16,7 +16,6 @@ const DAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", 
 const CLOCK = /^(?:([a-z]{3,9})(?: at)?(?: |$))?(?:(\d{1,2})(?::(\d{2}))? ?(am|pm)?)?$/i;
 /** For a day that is given without a time. */
 const MORNING = 9;
-const DAY_MS = 86_400_000;
 /** No date is later. */
 const LATEST = 8_640_000_000_000_000;
 

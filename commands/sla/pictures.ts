@@ -1,4 +1,5 @@
 /** How well targets are met, as pictures: day by day, how long things took, and how old is what is open. */
+
 import type { ClockView } from "../../src/alerts/sla/desk-views.js";
 import type { Attainment } from "../../src/alerts/sla/report.js";
 import { pictureOf } from "../../src/charts/attachment.js";
@@ -6,6 +7,7 @@ import { type AttainmentDay, attainmentChart } from "../../src/charts/attainment
 import { type OpenWork, openByAgeChart } from "../../src/charts/open-by-age.js";
 import { responseTimesChart } from "../../src/charts/response-times.js";
 import type { Attachment } from "../../src/domain/chat/message.js";
+import { DAY_MS } from "../../src/lib/time/duration.js";
 
 export interface Pictured {
   days: number;
@@ -28,8 +30,6 @@ export async function slaPictures({ days, policies, open, now, goal }: Pictured)
     pictures.push(await pictureOf(openByAgeChart("Open work by age", open.map(openWork(now))), "sla-open"));
   return pictures;
 }
-
-const DAY_MS = 86_400_000;
 
 /** All policies together, from the first day on which something ended to the last; a day without is an empty place. */
 function daysOf(policies: readonly Attainment[]): AttainmentDay[] {

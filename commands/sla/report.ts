@@ -1,14 +1,13 @@
 /** `/sla report [DAYS]`: how many targets were met, and how long things took. */
 import type { Attainment } from "../../src/alerts/sla/report.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
-import { formatDuration } from "../../src/lib/time/duration.js";
+import { DAY_MS, formatDuration } from "../../src/lib/time/duration.js";
 import { answer, badUsage, commandButton } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, count, table } from "../show/text.js";
 import { slaPictures } from "./pictures.js";
 import { deskOf, percent } from "./texts.js";
 
-const DAY_MS = 86_400_000;
 const USUAL_DAYS = 30;
 const MAX_DAYS = 400;
 /** Enough for a picture; the numbers beside it count all. */

@@ -1,11 +1,11 @@
 /** When the next business hour starts, and the zone of times that people write without one. */
+
 import { nextCron } from "../lib/time/cron.js";
+import { DAY_MS } from "../lib/time/duration.js";
 import { localTimezone } from "../lib/time/timezone.js";
 import type { AlertsConfig } from "./config.js";
 
 type Hours = AlertsConfig["business_hours"];
-
-const DAY_MS = 86_400_000;
 
 export const zoneOf = ({ timezone = localTimezone() }: Hours): string => timezone;
 

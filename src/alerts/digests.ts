@@ -1,4 +1,5 @@
 /** Regular messages about alerts: what is open, and what happened since the last. Their next times are rows, missed ones come once. */
+
 import { createHash } from "node:crypto";
 import { ALERT_STATES, type Alert, isOpen, isPostponed, urgencyOf } from "../domain/alerts/alert.js";
 import { type AlertCounts, countTexts } from "../domain/alerts/alert-counts.js";
@@ -6,6 +7,7 @@ import { type Address, formatAddress, parseAddress } from "../domain/chat/addres
 import type { OutboundMessage } from "../domain/chat/message.js";
 import { isUnderWay, type KeyValueStore } from "../domain/store.js";
 import { nextCron } from "../lib/time/cron.js";
+import { DAY_MS } from "../lib/time/duration.js";
 import { localTimezone } from "../lib/time/timezone.js";
 import { alertLine } from "./card/alert-line.js";
 import { inline, moment } from "./card/words.js";
@@ -27,7 +29,6 @@ const UNSETTLED = "unsettled";
 export const DIGEST = "digest";
 const CAUSE = { kind: "alert" as const, id: DIGEST, depth: 0 };
 const SHOWN = 15;
-const DAY_MS = 86_400_000;
 /** Alerts that are read for a digest. */
 const REACH = 2_000;
 

@@ -1,4 +1,4 @@
-/** Operator-defined hooks, put together from the parts of the product. `app/parts.ts` passes in what they reach. */
+/** Configured hooks, put together from the parts of the product. `app/parts.ts` passes in what they reach. */
 
 import { type Address, parseAddress } from "../domain/chat/address.js";
 import type { Models } from "../domain/model.js";

@@ -1,4 +1,4 @@
-/** Operator-defined hooks as a whole: loaded, registered, started, fired by hand, reloaded, stopped. The pipeline itself is run.ts. */
+/** Configured hooks as a whole: loaded, registered, started, fired by hand, reloaded, stopped. The pipeline itself is run.ts. */
 
 import { type AutomationRun, type AutomationStore, PAUSED_REASON } from "../domain/automation.js";
 import { parseSkipReason } from "../domain/skip-reason.js";

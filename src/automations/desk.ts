@@ -1,4 +1,4 @@
-/** Operator-defined hooks as the commands use them: they look, fire and pause; definitions are changed in files only. */
+/** Configured hooks as the commands use them: they look, fire and pause; definitions are changed in files only. */
 import type { AutomationRun, AutomationRunStore, StepRecord } from "../domain/automation.js";
 import type { Cause } from "../domain/journal.js";
 import type { Definition, Place } from "./definition/definition.js";

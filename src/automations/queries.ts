@@ -70,7 +70,7 @@ const oneOf = <T extends string>(known: readonly T[]) => z.enum(known).optional(
 export const queries = {
   runs: {
     summary:
-      "Runs of operator-defined hooks. `messages` is the worst that became of what a run sent: `withheld`, `in_doubt`, `not_known` (deleted after the retention), `waiting`, `sent`; null when it sent nothing. Reasons and errors are `[text]` where they may quote a runner with the `role` admin or owner, or the answer to a command.",
+      "Runs of configured hooks. `messages` is the worst that became of what a run sent: `withheld`, `in_doubt`, `not_known` (deleted after the retention), `waiting`, `sent`; null when it sent nothing. Reasons and errors are `[text]` where they may quote a runner with the `role` admin or owner, or the answer to a command.",
     args: z.strictObject({ hook: text, status: oneOf(AUTOMATION_RUN_STATUSES), since, limit }),
   },
   messages: {

@@ -1,4 +1,4 @@
-/** A definition becomes a subscription of the registry, like any other; what its runs decide becomes what its point takes. */
+/** A definition becomes a registration like any other; what its runs decide becomes what its point takes. */
 import { HookInterruptedError, HookNotCalledError } from "../hooks/errors.js";
 import type { HookPoint } from "../hooks/point.js";
 import type { RegisterOptions } from "../hooks/registration/registration.js";

@@ -1,5 +1,5 @@
 /**
- * One run of one operator-defined hook, from its trigger to its notifications. This is the whole pipeline: every run, with any trigger,
+ * One run of one configured hook, from its trigger to its notifications. This is the whole pipeline: every run, with any trigger,
  * goes through here once for each attempt.
  */
 

@@ -65,14 +65,14 @@ export const configSchema = z.strictObject({
   models: section(modelsConfig, "Language models, for the agents of hooks."),
   events: eventsConfig.describe("Events that other systems send to POST /ingest/<name>, by name."),
   plugins: pluginsConfig.describe("Modules that register hooks."),
-  automations: section(automationsConfig, "Settings of all operator-defined hooks together."),
+  automations: section(automationsConfig, "Settings of all configured hooks together."),
   orchestrator: section(orchestratorConfig, "Tasks, and the runners and people who do them."),
   sla: section(slaConfig, "SLAs: clocks of tasks, missions and conversations."),
   alerts: section(alertsConfig, "Where alerts are sent, whom they mention, when and how often. Without it: to admins."),
   hooks: z
     .array(z.unknown())
     .default([])
-    .describe("Operator-defined hooks; more of them in the YAML files of the folder `hooks` beside this file."),
+    .describe("Configured hooks; more of them in the YAML files of the folder `hooks` beside this file."),
   overrides: z
     .record(z.string(), hookOverride)
     .default({})

@@ -1,5 +1,5 @@
 /**
- * What operator-defined hooks keep on disk: their runs, when their triggers fired last and fire next, events that came in by HTTP,
+ * What configured hooks keep on disk: their runs, when their triggers fired last and fire next, events that came in by HTTP,
  * and what watched files looked like. Writes resolve after their commit; they reject as the rest of the store does.
  */
 import type { Cause } from "./journal.js";

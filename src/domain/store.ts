@@ -584,7 +584,7 @@ export interface Store {
   sla: SlaStore;
   missions: MissionStores;
   alerts: AlertStore;
-  /** Cursors of one adapter. */
+  /** Of one adapter or part. For what is read all the time: in memory, as text. What is read now and then is in `keyValue`. */
   cursors(scope: string): CursorStore;
   /** A secret that this installation made for itself on first use (a signing key); the same ever after. */
   ownSecret(name: string): Promise<string>;

@@ -1,5 +1,7 @@
 /** The daily check, and that of suspected damage, of the whole database, in a thread of its own. */
+
 import { HookgateError } from "../lib/errors.js";
+import { DAY_MS } from "../lib/time/duration.js";
 import { startThread } from "../lib/worker-file.js";
 import type { Damage } from "./database-file/damage.js";
 
@@ -7,8 +9,6 @@ export interface VerifyFacts {
   file: string;
 }
 export type Verdict = { isSound: true } | { isSound: false; code: string; message: string; hint: string | undefined };
-
-const DAY_MS = 86_400_000;
 
 /** Call it often: it does something once a day, and when damage is suspected. `checkedAt`: when the start checked the file, if it did. Rejects when the check cannot run. */
 export function createVerify(

@@ -1,4 +1,4 @@
-/** SIGHUP and operator-defined hooks, with the watch on files off: what a service's `reload` does. */
+/** SIGHUP and configured hooks, with the watch on files off: what a service's `reload` does. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** The product as a process of its own with operator-defined hooks, used as people use it: they write in the web chat and give commands. */
+/** The product as a process of its own with configured hooks, used as people use it: they write in the web chat and give commands. */
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

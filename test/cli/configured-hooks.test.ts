@@ -1,4 +1,4 @@
-/** Operator-defined hooks from the command line: the same answers as in chat, as text and as JSON. */
+/** Configured hooks from the command line: the same answers as in chat, as text and as JSON. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Operator-defined hooks as people meet them in chat: tried, fired, watched, paused and explained, through the real clients. */
+/** Configured hooks as people meet them in chat: tried, fired, watched, paused and explained, through the real clients. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";

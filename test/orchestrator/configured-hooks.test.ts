@@ -1,4 +1,4 @@
-/** Operator-defined hooks and tasks: they make some, ask for them, listen to their ends, and a circle of both comes to an end. */
+/** Configured hooks and tasks: they make some, ask for them, listen to their ends, and a circle of both comes to an end. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ChatCompletionRequest, LLMock } from "@copilotkit/aimock";

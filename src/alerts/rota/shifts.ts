@@ -1,5 +1,7 @@
 /** Starts of duty: the shifts and turns of a rota, as moments. */
+
 import { nextCron } from "../../lib/time/cron.js";
+import { DAY_MS } from "../../lib/time/duration.js";
 import { localTimezone, timeIn } from "../../lib/time/timezone.js";
 import type { RotaConfig } from "../config.js";
 import { onCall } from "./people.js";
@@ -33,7 +35,6 @@ export interface Gap {
   to?: number;
 }
 
-const DAY_MS = 86_400_000;
 /** Shifts repeat by the week, and turns leave no gap after the first: what is missing in 90 days is missing in the first eight. */
 const REPEATS_AFTER_MS = 8 * DAY_MS;
 const MAX_GAPS = 3;

@@ -2,11 +2,10 @@
  * The turns of a rota: `rotate: { from, every, people }`. Turns of whole days start at the same time of day in the rota's zone, in summer
  * as in winter; a time that clocks skip comes right after it. Other turns have a fixed length.
  */
+import { DAY_MS } from "../../lib/time/duration.js";
 import { parseInstant } from "../../lib/time/instant.js";
 import { localTimezone, timeIn } from "../../lib/time/timezone.js";
 import type { RotaConfig } from "../config.js";
-
-const DAY_MS = 86_400_000;
 
 /** The turn that is under way, counted from 0; undefined before the first, or without `rotate`. */
 export function turnAt(rota: RotaConfig, now: number): number | undefined {

@@ -1,4 +1,4 @@
-/** One operator-defined hook, as the loader hands it over: checked, its names resolved, its durations in milliseconds. */
+/** One configured hook, as the loader hands it over: checked, its names resolved, its durations in milliseconds. */
 
 import type { TriggerKind } from "../../domain/automation.js";
 import type { Address } from "../../domain/chat/address.js";

@@ -78,7 +78,7 @@ export interface GatewayPort {
   state(state: AdapterState): void;
 }
 
-/** Small durable facts of an adapter: last seen ids, session info, offsets, hash of the registered commands. */
+/** Small durable facts of an adapter: last seen ids, session info, offsets, hash of the registered commands. Other parts have theirs. */
 export interface CursorStore {
   get(key: string): string | undefined;
   /** Resolves when it is on disk; writes of one tick share a transaction. `undefined` removes. */

@@ -1,5 +1,5 @@
 /**
- * A phase of a turn: subscriptions in dependency batches, each batch at once (bounded), their contributions in order of
+ * A phase of a turn: registrations in dependency batches, each batch at once (bounded), their contributions in order of
  * priority, then id. A required or fail-closed hook that fails ends the phase: what still runs is abandoned.
  */
 import { errorMessage, type HookgateError } from "../../lib/errors.js";

@@ -1,4 +1,4 @@
-/** What operator-defined hooks keep on disk. */
+/** What configured hooks keep on disk. */
 import type { AutomationStore } from "../../domain/automation.js";
 import type { Connection } from "../connection.js";
 import type { AddPending } from "../pending.js";

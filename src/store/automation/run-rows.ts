@@ -1,4 +1,4 @@
-/** A run of an operator-defined hook as a row: columns for what is asked for, JSON for what is only read back. */
+/** A run of a configured hook as a row: columns for what is asked for, JSON for what is only read back. */
 import type { AutomationRun, AutomationRunStatus } from "../../domain/automation.js";
 
 export interface RunRecord {

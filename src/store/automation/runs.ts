@@ -1,4 +1,4 @@
-/** Runs of operator-defined hooks: stored once, taken by lease, ended once. */
+/** Runs of configured hooks: stored once, taken by lease, ended once. */
 import type { AutomationRun, AutomationRunStore } from "../../domain/automation.js";
 import type { Connection } from "../connection.js";
 import { createRunLeases } from "./run-leases.js";

@@ -4,7 +4,8 @@
  * skips is none, and one that it repeats counts twice.
  */
 
-import { DAY_MS, type Range } from "./written.js";
+import { DAY_MS } from "../../../lib/time/duration.js";
+import type { Range } from "./written.js";
 import type { Zone } from "./zone.js";
 
 export interface WorkCalendar {

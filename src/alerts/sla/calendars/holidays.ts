@@ -1,7 +1,9 @@
 /** Public holidays from date-holidays, which is large: loaded when the first calendar asks for holidays. */
+
 import { HookgateError } from "../../../lib/errors.js";
+import { DAY_MS } from "../../../lib/time/duration.js";
 import type { HolidaysConfig } from "./config.js";
-import { DAY_MS, type Range } from "./written.js";
+import type { Range } from "./written.js";
 
 /** Free time of a year, in local time (ms since 1970-01-01T00:00 on the wall). */
 export type Holidays = (year: number) => readonly Range[];

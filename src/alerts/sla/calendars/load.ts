@@ -1,19 +1,11 @@
 /** Makes calendars of what the configuration says. What they need (Temporal, holidays) is loaded here, and only when one needs it. */
+
 import { HookgateError } from "../../../lib/errors.js";
+import { DAY_MS } from "../../../lib/time/duration.js";
 import { ALWAYS, createCalendar, type WorkCalendar } from "./calendar.js";
 import type { CalendarConfig } from "./config.js";
 import { type Holidays, loadHolidays } from "./holidays.js";
-import {
-  type Closure,
-  DAY_MS,
-  dayNumber,
-  parseDate,
-  parseDays,
-  parseHours,
-  type Range,
-  united,
-  without,
-} from "./written.js";
+import { type Closure, dayNumber, parseDate, parseDays, parseHours, type Range, united, without } from "./written.js";
 import { loadZone } from "./zone.js";
 
 export type Calendars = ReadonlyMap<string, WorkCalendar>;

@@ -1,6 +1,5 @@
 /** How hours, days and dates are written in a calendar. Times of day are ms since local midnight, dates days since 1970-01-01. */
-
-export const DAY_MS = 86_400_000;
+import { DAY_MS } from "../../../lib/time/duration.js";
 
 /** [from, to) */
 export type Range = readonly [from: number, to: number];
