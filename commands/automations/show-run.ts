@@ -1,4 +1,5 @@
 /** How runs of configured hooks look in an answer. */
+import { NO_HERE } from "../../src/automations/notify.js";
 import type { AttemptRecord, AutomationRun, AutomationRunStatus, StepRecord } from "../../src/domain/automation.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/time/duration.js";
@@ -80,7 +81,7 @@ export interface Reading {
 /** What each step gave and what the handler did with it. */
 export function attemptDetails(attempt: AttemptRecord, reading: Reading, perStep: number): string[] {
   const { isOpen, showsErrors, hidden } = reading;
-  const { steps, rendered, output, toolCalls = [], usage } = attempt;
+  const { steps, rendered, output, toolCalls = [], usage, noHere } = attempt;
   const results = steps.flatMap(({ step, result, error }, index) => {
     const name = `**${index + 1}. ${step}**`;
     if (error !== undefined) return [`${name}: ${showsErrors ? plain(error) : hidden}`];
@@ -98,6 +99,7 @@ export function attemptDetails(attempt: AttemptRecord, reading: Reading, perStep
     ),
     ...(output === undefined ? [] : [isOpen ? `**Output**\n${valueBlock(output, 900)}` : `**Output**: ${hidden}`]),
     ...(usage === undefined ? [] : [usageText(usage)]),
+    ...(noHere ? [NO_HERE] : []),
   ];
 }
 

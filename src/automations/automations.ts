@@ -431,7 +431,7 @@ class ConfiguredHooks implements Automations {
     const refusal: RunOutcome = { status: "skipped", by: "paused", reason };
     const row = draftDue(definition, start, await lastStartedAt(definition.id, store.runs), clock.now());
     const run = closeRow(row, refusal, clock.now());
-    return { run, stored: () => void notifier.outcome(definition, run, refusal) };
+    return { run, stored: () => void notifier.outcome(definition, run, refusal, row.pendingPayload) };
   }
 
   #queueDeps(): QueueDeps {
@@ -444,12 +444,12 @@ class ConfiguredHooks implements Automations {
         return config().keep.max_age;
       },
       refusal: (definition, row) => this.#refusalOf(definition, row),
-      ended: (row, outcome) => {
+      ended: (row, outcome, payload) => {
         const definition = this.get(row.hookId);
         if (definition === undefined) return;
         if (outcome.status === "skipped" && outcome.by === "loop") void this.#loops.cut(definition, outcome.reason);
         if (outcome.status === "interrupted" || outcome.status === "failed") this.#completed(definition, row, outcome);
-        void notifier.outcome(definition, row, outcome);
+        void notifier.outcome(definition, row, outcome, payload);
       },
     };
   }

@@ -4,7 +4,7 @@
  * gateway itself has to say about hooks.
  */
 import { createHash } from "node:crypto";
-import type { AutomationRun } from "../domain/automation.js";
+import { type AutomationRun, NO_HERE } from "../domain/automation.js";
 import { type Address, formatAddress, parseAddress } from "../domain/chat/address.js";
 import type { About } from "../domain/chat/hearing.js";
 import type { Button, OutboundMessage } from "../domain/chat/message.js";
@@ -16,7 +16,7 @@ import { newId } from "../lib/id.js";
 import type { Logger } from "../lib/logger.js";
 import type { Clock } from "../lib/time/clock.js";
 import type { Definition } from "./definition/definition.js";
-import { HERE } from "./outgoing/chat-address.js";
+import { conversationOf, HERE } from "./outgoing/chat-address.js";
 import { type RunOutcome, reasonOf } from "./run/outcome.js";
 
 export interface NotifierOptions {
@@ -42,8 +42,8 @@ export interface NotifierOptions {
 }
 
 export interface Notifier {
-  /** Never rejects. */
-  outcome(definition: Definition, run: AutomationRun, outcome: RunOutcome): Promise<void>;
+  /** Never rejects. `payload`: what started the run, unmasked. */
+  outcome(definition: Definition, run: AutomationRun, outcome: RunOutcome, payload: unknown): Promise<void>;
   /** Once per `key` and text: the same again is not repeated within an hour. Never rejects. */
   notifyAdmins(key: string, text: string, button?: Button): Promise<void>;
 }
@@ -84,7 +84,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
     key: string,
     run: AutomationRun,
     outcome: RunOutcome,
-    { isWanted, maySay }: { isWanted: boolean; maySay: boolean },
+    { isWanted, maySay, lacksHere }: { isWanted: boolean; maySay: boolean; lacksHere: boolean },
   ): Promise<void> {
     const thread = (await keyValue.get(SCOPE, key)) as Thread | undefined;
     const isOpen = thread !== undefined && !thread.isOver;
@@ -103,7 +103,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
     const end = endOf(run, outcome);
     const counts: Counts = { ...earlier, [end]: (earlier?.[end] ?? 0) + 1 };
     const since = isOpen && earlier ? thread.since : clock.now();
-    const message = { text: textOf(run, outcome, { counts, since, maySay }) };
+    const message = { text: textOf(run, outcome, { counts, since, maySay, lacksHere }) };
     if (isOpen) {
       const isEdited = await options.edit(thread.deliveryId, message, { cause }).then(
         () => true,
@@ -121,19 +121,22 @@ export function createNotifier(options: NotifierOptions): Notifier {
   }
 
   return {
-    async outcome({ notify, ownerOnly }, run, outcome) {
+    async outcome({ notify, ownerOnly }, run, outcome, payload) {
       if (notify === undefined || outcome.status === "queued") return;
-      // What programs say is for owners: it goes where the definition, which is theirs, sends it, and not to all admins.
-      const isForOwners = ownerOnly && notify.to.length === 0;
       // The reason may quote what an owner's runner said, or what answers a command.
       const mayHear = await options.mayOperatorsHear({ ...run, id: run.dispatchId ?? run.id });
-      const maySay = mayHear && !(isForOwners && (outcome.status === "failed" || outcome.status === "timed_out"));
+      const isFailure = outcome.status === "failed" || outcome.status === "timed_out";
       const isWanted = notify.on.includes(outcome.status);
-      const places = notify.to.length > 0 ? notify.to.flatMap((text) => placesOf(text, run)) : options.admins();
+      const lacksHere = namesNoHere(notify, run, payload);
+      const named = eachOnce(notify.to.flatMap((text) => placeOf(text, run, payload) ?? []));
+      const isNamed = (at: Address) => named.some((one) => formatAddress(one) === formatAddress(at));
+      const admins = notify.to.length === 0 || lacksHere ? eachOnce(options.admins()) : [];
       await Promise.all(
-        eachOnce(places).map((at) => {
+        [...named, ...admins.filter((at) => !isNamed(at))].map((at) => {
+          // What programs say is for owners: it goes where the definition, which is theirs, sends it, and not to all admins.
+          const maySay = mayHear && (isNamed(at) || !(ownerOnly && isFailure));
           const key = `${run.hookId}|${formatAddress(at)}`;
-          return inTurn(key, () => tell(at, key, run, outcome, { isWanted, maySay }));
+          return inTurn(key, () => tell(at, key, run, outcome, { isWanted, maySay, lacksHere }));
         }),
       );
     },
@@ -163,21 +166,27 @@ export function createNotifier(options: NotifierOptions): Notifier {
   };
 }
 
-function placesOf(text: string, run: AutomationRun): Address[] {
-  const at =
-    text === HERE ? (run.conversation === undefined ? undefined : parseAddress(run.conversation)) : parseAddress(text);
-  return at === undefined ? [] : [at];
+/** `here` of the hook's `notify`, of a run whose event names no chat: admins are notified instead. */
+export function namesNoHere(notify: Definition["notify"], run: AutomationRun, payload: unknown): boolean {
+  return notify?.to.includes(HERE) === true && placeOf(HERE, run, payload) === undefined;
+}
+
+function placeOf(text: string, { conversation }: AutomationRun, payload: unknown): Address | undefined {
+  if (text !== HERE) return parseAddress(text);
+  if (conversation !== undefined) return parseAddress(conversation);
+  return typeof payload === "object" && payload !== null ? conversationOf({ ...payload }) : undefined;
 }
 
 function textOf(
   run: AutomationRun,
   outcome: RunOutcome,
-  { counts, since, maySay }: { counts: Counts; since: number; maySay: boolean },
+  { counts, since, maySay, lacksHere }: { counts: Counts; since: number; maySay: boolean; lacksHere: boolean },
 ): string {
   return [
     `${headOf(run, outcome)}${often(endOf(run, outcome), counts, `<t:${Math.floor(since / 1000)}:f>`)}`,
     quotedReason(run, outcome, maySay),
     outcome.status === "succeeded" && seenIn(run),
+    lacksHere && NO_HERE,
     `run \`${run.id}\``,
   ]
     .filter(Boolean)

@@ -50,8 +50,8 @@ export interface QueueDeps {
   readonly keptMs: number;
   /** Why it is not to be run at all, as the loop guard and its gates say at this moment. */
   refusal(definition: Definition, row: AutomationRun): Promise<RunOutcome | undefined>;
-  /** A run was ended without having been run through the pipeline. */
-  ended(row: AutomationRun, outcome: RunOutcome): void;
+  /** A run was ended without having been run through the pipeline. `payload`: what started it, unmasked. */
+  ended(row: AutomationRun, outcome: RunOutcome, payload: unknown): void;
 }
 
 /** A taken run, for the handler that runs it. */
@@ -216,7 +216,7 @@ class StoredRuns implements Queue {
       isFailure === true ? { status: "failed", error: reason, isRetryable: false } : { status: "skipped", by, reason };
     const closed = closeRow(rowOf(run, definition, clock.now()), refusal, clock.now());
     runs.insert(closed).then(
-      (isNew) => isNew && this.#deps.ended(closed, refusal),
+      (isNew) => isNew && this.#deps.ended(closed, refusal, run.payload),
       (error: unknown) => logger.error({ run: run.id, error: errorMessage(error) }, "a refusal could not be recorded"),
     );
   }
@@ -249,7 +249,7 @@ class StoredRuns implements Queue {
     const refusal = await this.#refusalOf(row);
     if (refusal !== undefined) {
       const closed = closeRow(row, refusal, this.#options.clock.now());
-      return { run: closed, refusal, stored: () => this.#deps.ended(closed, refusal) };
+      return { run: closed, refusal, stored: () => this.#deps.ended(closed, refusal, row.pendingPayload) };
     }
     return {
       run: row,
@@ -367,7 +367,8 @@ class StoredRuns implements Queue {
 
   async #close(row: AutomationRun, outcome: RunOutcome): Promise<RunOutcome> {
     const { runs, owner, clock } = this.#options;
-    if (await runs.update(closeRow(row, outcome, clock.now()), owner)) this.#deps.ended(row, outcome);
+    if (await runs.update(closeRow(row, outcome, clock.now()), owner))
+      this.#deps.ended(row, outcome, row.pendingPayload);
     return outcome;
   }
 

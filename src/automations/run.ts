@@ -31,7 +31,8 @@ export async function runAutomation(start: RunStart, deps: RunDeps): Promise<Run
     const refused = await recordEnd(start, run, { status: "skipped", by: gate.gate, reason: gate.reason }, {}, deps);
     if (gate.gate === "loop") void deps.loopCut(start.definition, gate.reason);
     // A stored run that is refused counts in the notices of its hook, as one that is refused before it is stored.
-    if (start.stored !== undefined && start.trigger !== "manual") await deps.notify(start.definition, run.row, refused);
+    if (start.stored !== undefined && start.trigger !== "manual")
+      await deps.notify(start.definition, run.row, refused, start.payload);
     return refused;
   }
   if (gate.kind === "ended") return recordEnd(start, run, gate.outcome, {}, deps);
@@ -78,7 +79,7 @@ export async function runAutomation(start: RunStart, deps: RunDeps): Promise<Run
     // Notify: people, and hooks that listen for ends of runs.
     if (disable !== undefined) await deps.disable(definition, disable);
     deps.completed(definition, run.row, outcome);
-    await deps.notify(definition, run.row, outcome);
+    await deps.notify(definition, run.row, outcome, start.payload);
     return outcome;
   } finally {
     // Strangers must not be able to switch a hook off for all others: what fails for them is counted nowhere.

@@ -87,6 +87,9 @@ export interface ModelUsage {
   costUsd?: number;
 }
 
+/** Of an attempt with `noHere`: admins read it in the notice, and `/run` shows it. */
+export const NO_HERE = "The event names no chat for `here` of `notify`, so admins are notified.";
+
 /** One attempt of a run; a run that is retried has several. */
 export interface AttemptRecord {
   attempt: number;
@@ -102,6 +105,8 @@ export interface AttemptRecord {
   usage?: ModelUsage;
   /** What the handler gave back, redacted and cut. */
   output?: unknown;
+  /** `notify` names `here`, and the event no chat: admins are notified instead. */
+  noHere?: true;
 }
 
 export type DecisionKind = "pass" | "block" | "modify" | "claim";

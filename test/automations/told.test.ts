@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Webhook } from "standardwebhooks";
 import { afterEach, describe, expect, test } from "vitest";
 import { catalogue } from "../../src/hooks/catalogue/index.js";
 import { jsonLines } from "../support/lines.js";
@@ -183,6 +184,54 @@ hooks:
     const cut = await live.ended("echoes", 2);
     expect(cut).toMatchObject({ status: "skipped", statusReason: "loop: its own output started it" });
     expect(await live.runs("echoes")).toHaveLength(2);
+  });
+
+  test("the notice about an event goes to the chat that the event names, and to admins when it names none, and the run shows that", async () => {
+    const secret = `whsec_${Buffer.from("the secret of the events of a test").toString("base64")}`;
+    const live = await liveApp(
+      {
+        "hookgate.yaml": `
+events: { w: { secret_env: EVENT_SECRET } }
+hooks:
+  - { id: ev, on: "event:w", run: { shell: { sh: "echo broken; exit 4" } }, notify: { on: [failed], to: [here] } }
+`,
+      },
+      { env: { EVENT_SECRET: secret } },
+    );
+    const send = (id: string, payload: unknown) => {
+      const [at, body] = [new Date(), JSON.stringify(payload)];
+      const signature = new Webhook(secret).sign(id, at, body);
+      const timestamp = String(Math.floor(at.getTime() / 1000));
+      return fetch(`${live.app.url}/ingest/w`, {
+        method: "POST",
+        headers: { "webhook-id": id, "webhook-timestamp": timestamp, "webhook-signature": signature },
+        body,
+      });
+    };
+    const notices = async (room: string) => (await live.room(room)).filter((text) => text.includes("ev failed"));
+    const shown = async (run: { id: string }) =>
+      String((await live.post("/api/command", { line: `/run ${run.id}` })).text).replaceAll("`", "");
+    const NO_HERE = "The event names no chat for here of notify, so admins are notified.";
+
+    await send("named", { platform: "web", botId: "web", chatId: "general" });
+    const [inChat] = await until(async () => {
+      const found = await notices("general");
+      return found.length > 0 ? found : undefined;
+    }, "the notice in the chat");
+    expect(inChat).toContain("the program exited with 4: broken");
+    expect(await shown(await live.ended("ev"))).not.toContain(NO_HERE);
+    expect(await notices("dm-1")).toEqual([]);
+
+    await send("nameless", { a: 1 });
+    const [toAdmins] = await until(async () => {
+      const found = await notices("dm-1");
+      return found.length > 0 ? found : undefined;
+    }, "the notice for admins");
+    expect(toAdmins).toContain(NO_HERE);
+    // What programs print is for owners, and all admins read it.
+    expect(toAdmins).not.toContain("broken");
+    expect(await shown(await live.ended("ev", 2))).toContain(NO_HERE);
+    expect(await notices("general")).toHaveLength(1);
   });
 
   test("history stays when a hook goes, and is cut to what each hook keeps", async () => {

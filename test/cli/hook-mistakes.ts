@@ -742,6 +742,11 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { schema: { type: "object", properties: { version: { type: "string" } }, additionalProperties: false } },
     /run\.chat\.to: .*event:deployed is about no conversation, so there is no "here": name a chat/,
   ),
+  "a notification in no chat about an event that has none": eventHook(
+    { run: { shell: { sh: "exit 1" } }, notify: { to: ["here"] } },
+    { schema: { type: "object", properties: { version: { type: "string" } }, additionalProperties: false } },
+    /notify\.to\.0: .*event:deployed is about no conversation, so there is no "here": name a chat, such as to: \["web:web:general"\]/,
+  ),
   "a notification of what is never blocked": hook(
     { trigger: "manual", notify: { on: ["failed", "blocked"], to: ["web:web:general"] } },
     /notify\.on\.1: .*nothing that this hook decides can block anything, so no run is blocked: remove it$/,

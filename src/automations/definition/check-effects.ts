@@ -7,7 +7,6 @@ import type { Execution } from "../../hooks/registration/registration.js";
 import type { AnyPoint } from "../../hooks/signatures.js";
 import { formatDuration, writeDuration } from "../../lib/time/duration.js";
 import type { Issue } from "../../lib/validation/schema-issues.js";
-import { HERE } from "../outgoing/chat-address.js";
 import { pointResult } from "../run/decide.js";
 import { isTemplate } from "../template/is-template.js";
 import type { Trigger } from "./definition.js";
@@ -24,8 +23,6 @@ export interface CheckedForm {
   readonly point: AnyPoint;
   readonly phase: LifecyclePhase | undefined;
   readonly execution: Execution;
-  /** The event is about a conversation. */
-  readonly hasHere: boolean;
 }
 
 /** The gateway waits for the decision of the hook. */
@@ -85,7 +82,7 @@ function changesNothing(fallback: unknown, { model }: AnyPoint): boolean {
 }
 
 export function checkEffects(checked: CheckedForm, issues: Issue[]): void {
-  const { form, raw, body, point, hasHere } = checked;
+  const { form, raw, body, point } = checked;
   const none = (message: string, ...path: (string | number)[]) => issues.push({ path, message });
   const whenBusy = form.when_busy ?? defaultWhenBusy(checked);
   if (valueAt(raw, "max_queued") !== undefined && whenBusy !== "queue")
@@ -113,10 +110,6 @@ export function checkEffects(checked: CheckedForm, issues: Issue[]): void {
       "on",
       skipped,
     );
-  form.notify?.to.forEach((text, index) => {
-    if (text === HERE && !hasHere)
-      none(`${point.name} is about no conversation, so there is no "here": name a chat`, "notify", "to", index);
-  });
   checkUnused(checked, issues);
   checkDeadlines(checked, issues);
 }

@@ -85,9 +85,11 @@ export function checkDefinition(
   const payload = payloadSchema(point);
   const match = matchOf(form, raw, trigger, point, issues);
   const chats = body.run?.handler.chats?.(body.run.options) ?? [];
-  checkConversation(chats, body.run, trigger, point, payload, raw, issues);
+  const notified = (form.notify?.to ?? []).map((text, index) => ({ path: ["notify", "to", index], text }));
+  const named = chats.map(({ path, text }) => ({ path: ["run", body.run?.handler.name ?? "", ...path], text }));
+  checkConversation([...named, ...notified], trigger, point, payload, raw, issues);
   const hasHere = hasConversation(payload);
-  const checked = { form, raw, body, trigger, point, phase, execution, hasHere };
+  const checked = { form, raw, body, trigger, point, phase, execution };
   if (!unsure.has("execution") && !unsure.has("on_failure") && !unsure.has("fallback")) checkPolicies(checked, issues);
   if (!unsure.has("execution") && !unsure.has("timeout")) checkEffects(checked, issues);
   const compiled = compileTemplates(body, point, issues);
@@ -346,29 +348,27 @@ function checkAddresses(names: readonly string[], around: Surroundings, issues: 
 /** `here` means the conversation that the event is about; an event that is about none has no here. */
 function checkConversation(
   chats: readonly ChatRef[],
-  run: ParsedBody["run"],
   trigger: Trigger,
   point: AnyPoint,
   payload: JsonSchema,
   raw: unknown,
   issues: Issue[],
 ): void {
-  if (run === undefined) return;
   const what = trigger.kind === "on" || trigger.kind === "event" ? point.name : `a hook with trigger ${trigger.kind}`;
   for (const { path, text } of chats) {
     if (text !== HERE) continue;
-    const [setting = ""] = path;
-    const at = ["run", run.handler.name, ...path];
-    const example = `${setting}: ${setting === "send_to" ? '["web:web:general"]' : '"web:web:general"'}`;
+    const setting = path.findLast((key) => typeof key === "string");
+    const isList = setting === "send_to" || path[0] === "notify";
+    const example = `${setting}: ${isList ? '["web:web:general"]' : '"web:web:general"'}`;
     if (!hasConversation(payload))
       issues.push({
-        path: at,
+        path,
         message: `${what} is about no conversation, so there is no "here": name a chat, such as ${example}`,
       });
     // The sender may name a chat all the same, which the author of `here` knows.
-    else if (point.name.startsWith(eventName("")) && !namesConversation(payload) && valueAt(raw, at) === undefined)
+    else if (point.name.startsWith(eventName("")) && !namesConversation(payload) && valueAt(raw, path) === undefined)
       issues.push({
-        path: at,
+        path,
         message: `no chat is named, and the schema of ${point.name} has none: name a chat, such as ${example}, or write ${setting}: here when the sender of the event gives platform, botId and chatId`,
       });
   }

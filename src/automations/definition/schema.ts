@@ -68,7 +68,12 @@ const notify = z.strictObject({
     .describe(
       "Which outcomes of its runs. failed: also when a model decided nothing and all its tool calls failed. succeeded: it ended without an error, or some tool calls failed, which the notice names; its messages are sent after that, and `/runs ID` shows what became of them. skipped: it was skipped after its steps ran, or a gate refused a run in the background that no person fired; what else a gate refused is listed by /runs only.",
     ),
-  to: z.array(chatAddress).default([]).describe("Addresses; those of `automations.alerts` when there are none."),
+  to: z
+    .array(chatAddress)
+    .default([])
+    .describe(
+      "Addresses, or here: the chat that the event is about. Without addresses, those of `automations.alerts`; also in place of here when the event names no chat.",
+    ),
 });
 
 const keep = z.strictObject({

@@ -7,6 +7,7 @@ import type { Clock } from "../../lib/time/clock.js";
 import type { Definition } from "../definition/definition.js";
 import type { Gates } from "../gates.js";
 import type { Decision } from "../handler.js";
+import type { Notifier } from "../notify.js";
 import type { Reach } from "../run-context.js";
 import type { RunOutcome } from "./outcome.js";
 import type { Progress } from "./progress.js";
@@ -50,7 +51,7 @@ export interface RunDeps {
   /** Nothing runs until a person gives `resume`. */
   isPaused(): boolean;
   /** Tells who wants to know. Never rejects. */
-  notify(definition: Definition, run: AutomationRun, outcome: RunOutcome): Promise<void>;
+  readonly notify: Notifier["outcome"];
   /** The other side is gone for good. */
   disable(definition: Definition, reason: string): Promise<void>;
   /** It was not started because it is part of a loop: admins are told. Never rejects. */

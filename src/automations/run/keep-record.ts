@@ -4,6 +4,7 @@ import { errorMessage } from "../../lib/errors.js";
 import { backoffMs, MAX_PAUSE_MS } from "../../lib/time/backoff.js";
 import { formatDuration } from "../../lib/time/duration.js";
 import type { HandlerFacts } from "../handler.js";
+import { namesNoHere } from "../notify.js";
 import { stopsOf } from "../queue/settle.js";
 import type { RunDeps, RunStart } from "./deps.js";
 import type { History } from "./history.js";
@@ -44,6 +45,10 @@ export async function recordEnd(
   if (reason === undefined) delete row.statusReason;
   else row.statusReason = shownReason(final, reason, history);
   endAttempt(row, outcome, history, facts, now);
+  const { definition, payload, dryRun } = start;
+  const last = row.attempts.at(-1);
+  const isTold = !dryRun && definition.notify?.on.some((one) => one === final.status);
+  if (last && isTold && namesNoHere(definition.notify, row, payload)) last.noHere = true;
   delete row.leaseOwner;
   delete row.leaseUntil;
   if (final.status === "queued") row.dueAt = final.dueAt;
