@@ -142,7 +142,9 @@ context:
 \`skip_if\` is \`exit_zero\`, \`empty\`, \`status_ok\`, or a CEL expression over \`step\` (this one), \`steps\` and \`event\`. All steps run, also
 those after a step whose \`skip_if\` holds, up to a required one that fails. What must not happen then goes under \`run\`. The handler is skipped
 only when nothing is red: a step that failed, or is not ok (an exit code, a status, a test) without its own expression asking for that,
-keeps it running. What failed is neither empty nor ok. In templates, every step has \`ok\`, \`empty\`,
+keeps it running. What failed is neither empty nor ok. An expression that has no answer does not skip the run: it names a field that is not
+there, compares two types, or is \`int(step.stdout)\` of a text that ends with a line break (write \`int(step.stdout.trim())\`). \`/run\`,
+\`/hooks why\`, \`/hooks test\` and the log show that. In templates, every step has \`ok\`, \`empty\`,
 \`error\` and \`timedOut\`, too; in \`skip_if\`, \`ok\` where there is an exit code or a status, and \`empty\`.
 
 ${gathering.join("\n\n")}

@@ -1,6 +1,6 @@
 /** What became of what a run handed to the outbox, in words. `fatesOf` decides what became of it. */
 
-import { DUE_POINT, STARTED_STATUSES, toolCallsOf } from "../../src/domain/automation.js";
+import { DUE_POINT, NO_HERE, STARTED_STATUSES, toolCallsOf } from "../../src/domain/automation.js";
 import { FATES, type Fate, fatesOf, handedOver, type Ran } from "../../src/domain/deliveries/fates.js";
 import { watchDelivery } from "../../src/domain/deliveries/watch-delivery.js";
 import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
@@ -11,7 +11,7 @@ import { endText, goneText } from "../journey/why-not-reached.js";
 import { nextStepText } from "../outbox/letter.js";
 import { hasFailed, outcomeText } from "../runs/show-dispatch.js";
 import { flushJournal } from "../show/flush-journal.js";
-import { code } from "../show/text.js";
+import { code, plain } from "../show/text.js";
 import { conversationText, placeText } from "../who.js";
 import { readableDispatch, readableEnd, readableLetter } from "./owner-only.js";
 import { shownReason } from "./said.js";
@@ -45,6 +45,8 @@ export async function effectOf(deps: CommandDeps, context: CommandContext, ran: 
     ...(await sentencesOf(deps, context, readable)),
     ...toolCallTexts(ran),
     ...threadTexts(deps, ran),
+    ...unansweredTexts(ran),
+    ...(ran.attempts.at(-1)?.noHere ? [`⚠ ${NO_HERE}`] : []),
   ];
   if (sentences.length === 0) return undefined;
   return { instead: insteadFor(ran, fates), text: sentences.join("\n"), ...dataOf(readable) };
@@ -303,6 +305,16 @@ function threadTexts(deps: CommandDeps, ran: Ran): string[] {
         ],
   );
 }
+
+/** Of steps whose condition could not say whether there is something to do. */
+export const unansweredTexts = ({ attempts }: Pick<Ran, "attempts">): string[] =>
+  (attempts.at(-1)?.steps ?? []).flatMap(({ step, unanswered }, index) =>
+    unanswered === undefined
+      ? []
+      : [
+          `⚠ ${code("skip_if")} of ${code(`steps[${index}]`)} ${step} had **no answer**, so it did not skip the run: ${plain(unanswered)}.`,
+        ],
+  );
 
 function dataOf(fates: readonly Fate[]): EffectData {
   const withheld = fates.flatMap(({ id, state, delivery, purge }) => {

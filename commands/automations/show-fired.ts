@@ -10,7 +10,7 @@ import type { CommandDeps } from "../deps.js";
 import { outcomeText } from "../runs/show-dispatch.js";
 import { roleToRevealIn } from "../show/reveal.js";
 import { code, plain } from "../show/text.js";
-import { effectData, effectOf, untilSettled } from "./effect.js";
+import { effectData, effectOf, unansweredTexts, untilSettled } from "./effect.js";
 import type { HandPayload } from "./fire.js";
 import { mayFireLive, mayReveal, readableRun, readingOf, recordReveal } from "./owner-only.js";
 import {
@@ -52,6 +52,7 @@ export async function showFired(
     text: [
       `**${dryRun ? "Dry run" : "Fired live"}** ${runLine(run, deps.clock.now(), outcome)}`,
       effect?.text,
+      ...(dryRun ? unansweredTexts(run) : []),
       run.statusReason && plain(run.statusReason),
       attempt && attempt.steps.length > 0 && stepTable(attempt.steps, context),
       ...(attempt ? attemptDetails(attempt, reading, dryRun ? 700 : 300) : []),

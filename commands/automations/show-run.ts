@@ -1,5 +1,4 @@
 /** How runs of configured hooks look in an answer. */
-import { NO_HERE } from "../../src/automations/notify.js";
 import type { AttemptRecord, AutomationRun, AutomationRunStatus, StepRecord } from "../../src/domain/automation.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/time/duration.js";
@@ -53,10 +52,10 @@ export function runLine(run: AutomationRun, now: number, outcome = statusText(ru
 export function stepTable(steps: readonly StepRecord[], context: Pick<CommandContext, "at">): string {
   return table(
     [{ title: "#", right: true }, { title: "step" }, { title: "outcome" }, { title: "took", right: true }],
-    steps.map(({ step, outcome, latencyMs, result }, index) => [
+    steps.map(({ step, outcome, latencyMs, result, unanswered }, index) => [
       String(index + 1),
       step,
-      outcome === "passed" && isNotOk(result) ? "✗ not ok" : `${STEP_SIGNS[outcome]} ${outcome.replace("_", " ")}`,
+      `${outcome === "passed" && isNotOk(result) ? "✗ not ok" : `${STEP_SIGNS[outcome]} ${outcome.replace("_", " ")}`}${unanswered === undefined ? "" : ", skip_if: no answer"}`,
       formatDuration(latencyMs),
     ]),
     context,
@@ -81,7 +80,7 @@ export interface Reading {
 /** What each step gave and what the handler did with it. */
 export function attemptDetails(attempt: AttemptRecord, reading: Reading, perStep: number): string[] {
   const { isOpen, showsErrors, hidden } = reading;
-  const { steps, rendered, output, toolCalls = [], usage, noHere } = attempt;
+  const { steps, rendered, output, toolCalls = [], usage } = attempt;
   const results = steps.flatMap(({ step, result, error }, index) => {
     const name = `**${index + 1}. ${step}**`;
     if (error !== undefined) return [`${name}: ${showsErrors ? plain(error) : hidden}`];
@@ -99,7 +98,6 @@ export function attemptDetails(attempt: AttemptRecord, reading: Reading, perStep
     ),
     ...(output === undefined ? [] : [isOpen ? `**Output**\n${valueBlock(output, 900)}` : `**Output**: ${hidden}`]),
     ...(usage === undefined ? [] : [usageText(usage)]),
-    ...(noHere ? [NO_HERE] : []),
   ];
 }
 
@@ -139,10 +137,11 @@ export function automationRunData(
 function closed({ rendered: _, output: __, toolCalls: ___, steps, ...rest }: AttemptRecord, showsErrors: boolean) {
   return {
     ...rest,
-    steps: steps.map(({ step, outcome, latencyMs, error }) => ({
+    steps: steps.map(({ step, outcome, latencyMs, error, unanswered }) => ({
       step,
       outcome,
       latencyMs,
+      unanswered,
       error: showsErrors ? error : undefined,
     })),
   };

@@ -47,14 +47,16 @@ export async function gather(
     const startedAt = context.clock.monotonic();
     const outcome = await runStep(one, judged.map(outcomeOf), context);
     const latencyMs = context.clock.monotonic() - startedAt;
-    let holds: boolean | undefined;
+    let found: ReturnType<SkipCondition["holds"]> | undefined;
     let wrongCondition: string | undefined;
     try {
-      holds =
+      found =
         one.skip && !isFailure(outcome) && one.skip.holds(outcome, context.event, [...judged.map(outcomeOf), outcome]);
     } catch (error) {
       wrongCondition = errorMessage(error);
     }
+    const unanswered = typeof found === "object" ? found.unanswered : undefined;
+    const holds = typeof found === "object" ? false : found;
     judged.push({
       name: one.step.name,
       outcome,
@@ -62,6 +64,10 @@ export async function gather(
       holds,
     });
     const record = recordOf(one.step.name, outcome, holds === true, latencyMs);
+    if (unanswered !== undefined) {
+      record.unanswered = unanswered;
+      warnUnanswered(one, index, unanswered, context);
+    }
     records.push(record);
     progress.stepEnded?.(index, record);
     if (context.signal.aborted) return { outcomes: judged.map(outcomeOf), records, next: ended(index, one.step) };
@@ -79,6 +85,20 @@ export async function gather(
     records,
     next: reason === undefined ? { kind: "run" } : { kind: "skip", reason },
   };
+}
+
+function warnUnanswered(
+  { step, skip }: GatheredStep,
+  index: number,
+  why: string,
+  { logger, hookId, dryRun }: RunContext,
+): void {
+  if (dryRun || skip === undefined || skip.isReported) return;
+  skip.isReported = true;
+  logger.warn(
+    { step: step.name },
+    `skip_if of steps[${index}] ${step.name} had no answer, so it did not skip the run: ${why}. \`npx hookgate hooks why ${hookId}\` shows it for the last run, and \`/run\` for each.`,
+  );
 }
 
 const outcomeOf = ({ outcome }: Judged) => outcome;

@@ -3,7 +3,7 @@
  * hide a red one beside it: as long as a step failed, or is not ok and no condition asks for that, the handler runs.
  */
 import { conditionProblems } from "../hooks/conditions/impossible-condition.js";
-import { compileCondition } from "../hooks/registration/predicate.js";
+import { compileOver } from "../hooks/registration/predicate.js";
 import { HookgateError } from "../lib/errors.js";
 import type { JsonSchema } from "../lib/validation/json-schema.js";
 import type { FieldType, Step, StepFailure, StepResult } from "./step.js";
@@ -17,8 +17,14 @@ export const isFailure = (outcome: StepOutcome): outcome is StepFailure => "erro
 export interface SkipCondition {
   /** As it was written. */
   readonly source: string;
-  /** Throws when the result of the expression is neither true nor false. */
-  holds(outcome: StepResult, event: unknown, outcomes: readonly StepOutcome[]): boolean;
+  /** The log has a warning that it had no answer. */
+  isReported?: true;
+  /** `unanswered`: why it has no answer. Throws when the result of the expression is neither true nor false. */
+  holds(
+    outcome: StepResult,
+    event: unknown,
+    outcomes: readonly StepOutcome[],
+  ): boolean | { readonly unanswered: string };
 }
 
 /** Throws a HookgateError SKIP_IF_INVALID; `own`: what the result of this step has; `names` are those of the steps before it. */
@@ -50,11 +56,15 @@ function compileExpression(source: string, step: Step, names: TemplateNames, own
   const problems = conditionProblems(source, variables);
   if (problems.length > 0) throw invalid(problems.join("; "));
   try {
-    const condition = compileCondition(source, known, "skip_if");
+    const condition = compileOver(source, known, "skip_if");
     return {
       source,
-      holds: (outcome, event, outcomes) =>
-        condition({ step: visible(outcome), steps: outcomes.map(visible), event }) === true,
+      holds(outcome, event, outcomes) {
+        const found = condition({ step: visible(outcome), steps: outcomes.map(visible), event });
+        if (found === true || found.error === undefined) return found === true;
+        if (found.isValue) throw new HookgateError({ code: "CONDITION_NO_ANSWER", message: found.reason });
+        return { unanswered: found.error };
+      },
     };
   } catch (error) {
     throw invalid(error instanceof Error ? error.message : String(error));

@@ -52,6 +52,8 @@ export interface StepRecord {
   /** Redacted and cut to its cap. */
   result?: unknown;
   error?: string;
+  /** Why its `skip_if` had no answer: it did not skip the run. */
+  unanswered?: string;
 }
 
 export interface ToolCallRecord {

@@ -1,6 +1,7 @@
 /** Hooks whose condition has no answer for a payload: a field that it names is absent. */
 import { expect, test } from "vitest";
 import { runCli } from "../cli/run-cli.js";
+import { type LogLine, logTo } from "../hooks/points.js";
 import { until } from "../support/until.js";
 import { liveApp } from "./support/live-app.js";
 
@@ -160,4 +161,40 @@ hooks:
     "hook other: match.when uses payload.message.threadId, which a payload of message_sending may lack: the hook fails for every payload without it, and its fallback is used",
   ])
     expect(err).toContain(words);
+});
+
+test("a skip_if that has no answer skips nothing, and the run, /hooks why, /hooks test and the log say so", async () => {
+  const log: LogLine[] = [];
+  const live = await liveApp(
+    {
+      "hookgate.yaml": `
+hooks:
+  - id: counted
+    trigger: manual
+    context: [{ shell: { sh: "echo 0", skip_if: "int(step.stdout) == 0" } }]
+    run: { chat: { to: "web:web:general", text: "there are {{ steps[0].stdout }} errors" } }
+  - id: trimmed
+    trigger: manual
+    context: [{ shell: { sh: "echo 0", skip_if: "int(step.stdout.trim()) == 0" } }]
+    run: { chat: { to: "web:web:general", text: "never" } }
+`,
+    },
+    { logger: logTo(log) },
+  );
+  const ask = async (line: string) =>
+    ((await live.post("/api/command", { line })) as { text: string }).text.replace(/[\\`*]/g, "");
+  const warnings = () => log.filter(({ message }) => message.includes("had no answer, so it did not skip the run"));
+  const NO_ANSWER = /skip_if of steps\[0\] shell had no answer, so it did not skip the run: int\(\) type error/;
+
+  expect(await ask("/hooks test counted")).toMatch(NO_ANSWER);
+  expect(warnings()).toEqual([]);
+  const run = await live.fire("counted");
+  expect(run).toMatchObject({ status: "succeeded" });
+  await live.fire("counted");
+  expect(await ask(`/run ${run.id}`)).toMatch(NO_ANSWER);
+  expect(await ask(`/run ${run.id}`)).toContain("passed, skip_if: no answer");
+  expect(await ask("/hooks why counted")).toMatch(NO_ANSWER);
+  expect(warnings()).toHaveLength(1);
+  expect(await live.fire("trimmed")).toMatchObject({ status: "skipped" });
+  expect(await ask("/hooks test trimmed")).not.toContain("no answer");
 });

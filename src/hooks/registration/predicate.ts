@@ -11,9 +11,15 @@ import { countSteps, isTooMuchWork, spend, withinBudget } from "../conditions/wo
  * True, or why not. `error`: why it has no answer for this payload, such as a field that the payload does not carry. It does not quote the
  * condition: a notice of the failure would match a guard that looks for words.
  */
-export type Predicate = (
-  payload: unknown,
-) => true | { readonly reason: string; readonly error?: string; readonly isTooMuchWork?: boolean };
+export type Predicate = (payload: unknown) =>
+  | true
+  | {
+      readonly reason: string;
+      readonly error?: string;
+      readonly isTooMuchWork?: boolean;
+      /** It gives a value, not true or false. */
+      readonly isValue?: true;
+    };
 
 /** The same over several variables, by name. Throws a `HookgateError` CONDITION_NO_ANSWER when the result is neither true nor false. */
 export type Condition = (variables: Readonly<Record<string, unknown>>) => true | string;
@@ -38,7 +44,8 @@ export function compileOver(
     try {
       const answer = evaluate(values);
       if (isYesOrNo(answer)) return answer === true || { reason: `${source} is false` };
-      return { reason: noAnswer(source, place, answer).message, error: "it gives a value, not true or false" };
+      const { message: reason } = noAnswer(source, place, answer);
+      return { reason, error: "it gives a value, not true or false", isValue: true };
     } catch (thrown) {
       const error = firstLine(thrown);
       return { reason: `${error}: ${source}`, error, isTooMuchWork: isTooMuchWork(thrown) };
