@@ -95,11 +95,11 @@ describe("a hook with nothing to do", { timeout: 60_000 }, () => {
     expect(await cli("hooks", "show", "quiet")).toContain("started once and always skipped");
   });
 
-  it("posts nothing for an empty reply, and the message counts as handled", async () => {
+  it("posts nothing for an empty reply, and the run failed", async () => {
     await product.say("be mute");
-    await until(() => product.runs("mute").some((run) => run.status === "succeeded"), "the claim");
-    const outbox = await cli("hooks", "why", "mute", "last");
-    expect(outbox).toContain("claimed");
+    const [run] = await product.ended("mute");
+    expect(run).toMatchObject({ status: "failed" });
+    expect(run?.statusReason).toContain("reply: it has no text: leave out reply to answer nothing, or decide pass");
     expect((await product.messages()).map(({ text }) => text)).not.toContain("(empty message)");
   });
 

@@ -1,16 +1,22 @@
 /** Decisions as programs and servers write them: `{ "decision": "block", "reason": "…" }`. Shared by `shell` and `http`. */
 import { z } from "zod";
+import { saysNothing } from "../../domain/chat/says-nothing.js";
 import { isTooDeep, MAX_JSON_DEPTH, readJson } from "../../lib/validation/json-depth.js";
 import { nearest } from "../../lib/validation/nearest.js";
 import { flatIssues, PLAIN } from "../../lib/validation/plain-issues.js";
 import { suggestion } from "../../lib/validation/schema-issues.js";
 import type { Decision } from "../handler.js";
 
+/** Without one, the message is handled in silence; an empty one would look like that, and be a slip. */
+export const replyText = z
+  .string()
+  .refine((text) => !saysNothing(text), "it has no text: leave out reply to answer nothing, or decide pass");
+
 const written = z.discriminatedUnion("decision", [
   z.strictObject({ decision: z.literal("pass") }),
   z.strictObject({ decision: z.literal("block"), reason: z.string().min(1) }),
   z.strictObject({ decision: z.literal("modify"), patch: z.record(z.string(), z.unknown()) }),
-  z.strictObject({ decision: z.literal("claim"), reply: z.string().optional() }),
+  z.strictObject({ decision: z.literal("claim"), reply: replyText.optional() }),
 ]);
 
 export type ReadDecision =

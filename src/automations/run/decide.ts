@@ -1,5 +1,4 @@
 /** A decision, as the hook point at hand carries it: a `block` becomes `cancel`, `error` or `handled`. */
-import { saysNothing } from "../../domain/chat/says-nothing.js";
 import { fieldsOf, type HookPoint, type LifecyclePhase } from "../../hooks/point.js";
 import type { Decision } from "../handler.js";
 
@@ -33,8 +32,7 @@ export function pointResult(decision: Decision, point: HookPoint, phase: Lifecyc
       return impossible("modify anything");
     case "claim":
       if (point.model !== "claiming") return impossible("claim anything");
-      if (decision.reply === undefined || saysNothing(decision.reply))
-        return { kind: "return", value: { handled: true } };
+      if (decision.reply === undefined) return { kind: "return", value: { handled: true } };
       if (fieldsOf(point.result)?.includes("reply") === false) return impossible("reply");
       return { kind: "return", value: { handled: true, reply: decision.reply } };
   }

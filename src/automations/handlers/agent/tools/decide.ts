@@ -2,12 +2,13 @@
 import { z } from "zod";
 import type { ModelTool } from "../../../../domain/model.js";
 import type { Decision } from "../../../handler.js";
+import { replyText } from "../../decision.js";
 
 const args = z.strictObject({
   decision: z.enum(["pass", "block", "modify", "claim"]),
   reason: z.string().min(1).max(2000).optional().describe("Needed with block: why, for the people concerned."),
   patch: z.record(z.string(), z.unknown()).optional().describe("Needed with modify: the fields and their new values."),
-  reply: z.string().max(20_000).optional().describe("With claim: what is answered."),
+  reply: replyText.max(20_000).optional().describe("With claim: what is answered."),
 });
 
 export function decideTool(): { tool: ModelTool<z.output<typeof args>>; decision(): Decision | undefined } {
