@@ -4,7 +4,7 @@ import { type DispatchRecord, isHandId } from "../../src/domain/journal.js";
 import type { AnyPoint } from "../../src/hooks/signatures.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
 import { isRecord } from "../../src/lib/record.js";
-import { jsonExcess } from "../../src/lib/validation/json-depth.js";
+import { changedNumber, jsonExcess } from "../../src/lib/validation/json-depth.js";
 import { nearest } from "../../src/lib/validation/nearest.js";
 import { keysAt } from "../../src/lib/validation/schema-keys.js";
 import { valueProblems } from "../../src/lib/validation/value-problem.js";
@@ -84,6 +84,8 @@ export function readObject(text: string, such: string): Record<string, unknown> 
     throw badUsage(
       `The payload must be a JSON object, got ${Array.isArray(value) ? "a list" : value === null ? "null" : `a ${typeof value}`}.`,
     );
+  const changed = changedNumber(text, value);
+  if (changed !== undefined) throw badUsage(`The payload ${changed}.`, such);
   return value as Record<string, unknown>;
 }
 

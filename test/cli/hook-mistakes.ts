@@ -715,6 +715,11 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { trigger: { files: { paths: ["posts/*.md"] } }, match: { when: 'payload.path.startsWith("posts/")' } },
     /match\.when: payload\.path is absolute, so "posts\/" never fits: compare payload\.relativePath/,
   ),
+  "a whole number that no event can carry": eventHook(
+    { match: { when: "payload.id in [1, 1576796294934953986]" }, run: { shell: { sh: "exit 1" } } },
+    {},
+    /match\.when: .*1576796294934953986 is beyond 2\^53, and no payload has such a number: compare with text, "1576796294934953986"/,
+  ),
   "a hook that does not exist in a condition": hook(
     { on: "hook_run_completed", match: { when: 'payload.hookId == "nohook"' } },
     /match\.when: there is no hook "nohook"/,

@@ -157,6 +157,21 @@ describe("an event from outside", () => {
     });
   });
 
+  it("with a whole number that JSON does not keep is refused with the field, and nothing is stored", async () => {
+    const of = (body: string, id: string) => send({ name: "build-finished", id, body });
+    const refused = await of('{"build":{"ids":[1,1576796294934953986]}}', "msg_big");
+    expect(refused).toMatchObject({ status: 422, body: { code: "PAYLOAD_INVALID" } });
+    expect(refused.body.detail).toBe(
+      'the body has a whole number above 2^53 in "build.ids.1", and its last digits would be lost: send it as text',
+    );
+    expect(await of("-9007199254740993", "msg_big")).toMatchObject({ status: 422 });
+    // Under the same id: it was not stored.
+    const kept = '{"id":"1576796294934953986","at":9007199254740991,"size":1.5e+20,"text":"a \\" 1576796294934953986"}';
+    expect(await of(kept, "msg_big")).toMatchObject({ status: 202 });
+    await until(() => readFileSync(batches, "utf8").includes("9007199254740991"), "the event");
+    expect(readFileSync(batches, "utf8")).not.toContain("1576796294934954000");
+  });
+
   it("is taken once: a second delivery is acknowledged and starts nothing", async () => {
     const before = logged().length;
     expect(await send({ id: "msg_twice" })).toMatchObject({ status: 202 });

@@ -10,7 +10,7 @@ import { errorMessage, HookgateError } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
 import { isSignedBy } from "../../lib/signing/webhook-signature.js";
 import type { Clock } from "../../lib/time/clock.js";
-import { jsonExcess } from "../../lib/validation/json-depth.js";
+import { changedNumber, jsonExcess } from "../../lib/validation/json-depth.js";
 import { valueProblems } from "../../lib/validation/value-problem.js";
 import { workOf } from "../triggers/ingested.js";
 import type { EventConfig, EventsConfig } from "./config.js";
@@ -257,6 +257,8 @@ function readPayload(text: string, schema: z.ZodType | undefined): unknown {
   } catch {
     throw new HookgateError({ code: "BODY_INVALID", message: "the body is no JSON" });
   }
+  const changed = changedNumber(text, payload);
+  if (changed !== undefined) throw new HookgateError({ code: "PAYLOAD_INVALID", message: `the body ${changed}` });
   if (schema === undefined || schema.safeParse(payload).success) return payload;
   const problems = valueProblems(schema, payload).slice(0, 10);
   throw new HookgateError({

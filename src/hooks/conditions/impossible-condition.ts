@@ -22,6 +22,9 @@ import { calendarField, type TypedField, timeProblems, type Values } from "./imp
 /** The schema of each variable of the condition. */
 export type Variables = Readonly<Record<string, JsonSchema>>;
 
+/** Whole numbers beyond are not read exactly from JSON. */
+const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
+
 const COMPARISONS: ReadonlySet<string> = new Set(["==", "!=", "<", "<=", ">", ">=", "in"]);
 
 /** One sentence for each; a condition that cannot be parsed has none, because compiling it reports that. `example`: a value of each variable. */
@@ -36,6 +39,9 @@ export function conditionProblems(source: string, variables: Variables, example?
     if (node.op === "id" && Object.hasOwn(variables, String(node.args))) namesVariable = true;
     const wrong = fieldOf(node, scope)?.problem;
     if (wrong !== undefined) problems.push(wrong);
+    const literal = node.op === "value" && typeof node.args === "bigint" ? node.args : 0n;
+    if (literal > MAX_EXACT || literal < -MAX_EXACT)
+      problems.push(`${literal} is beyond 2^53, and no payload has such a number: compare with text, "${literal}"`);
     if (COMPARISONS.has(node.op)) problems.push(...comparisonProblems(node, scope));
     if (COMPARISONS.has(node.op) || node.op === "&&")
       problems.push(...rangeProblems(node, source, (one) => known(one) ?? calendarField(one, source)));

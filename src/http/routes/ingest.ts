@@ -18,7 +18,7 @@ export const ingestRoutes = [
     takesBytes: true,
     bodyWithinMs: BODY_WITHIN_MS,
     summary:
-      "An event that is declared under `events:`, signed as Standard Webhooks defines it, JSON as body; hooks get a body that is no object as `{ value: <body> }`. 202 when it is on disk, 200 when it was before, 422 when another body came under its id, 429 with `Retry-After` when `events.<name>.max_waiting` of its name wait; then it is not stored.",
+      "An event that is declared under `events:`, signed as Standard Webhooks defines it, JSON as body; hooks get a body that is no object as `{ value: <body> }`. 202 when it is on disk, 200 when it was before, 422 when another body came under its id, when it does not match the schema or has a whole number above 2^53, 429 with `Retry-After` when `events.<name>.max_waiting` of its name wait; then it is not stored.",
     params: z.object({ name: z.string() }),
     async handle({ ingest, causeOf }, { params: { name }, request, reply }) {
       if (!ingest)

@@ -52,3 +52,27 @@ function hasTooMany(json: string, max = MAX_JSON_VALUES): boolean {
   }
   return false;
 }
+
+/**
+ * The first whole number of a JSON text that is read as another one, as the end of a sentence about it: `has the whole number …`.
+ * `value`: what the text was read as.
+ */
+export function changedNumber(json: string, value: unknown): string | undefined {
+  const path = pathOfUnsafe(value);
+  if (path === undefined) return undefined;
+  // `1e20` is written as what it is read as: a number without its last digits.
+  const numbers = json.replace(/"(?:[^"\\]|\\.)*"/g, '""').match(/-?\d[\d.eE+-]*/g) ?? [];
+  if (!numbers.some((one) => /^-?\d+$/.test(one) && !Number.isSafeInteger(Number(one)))) return undefined;
+  const where = path.length === 0 ? "" : ` in "${path.join(".")}"`;
+  return `has a whole number above 2^53${where}, and its last digits would be lost: send it as text`;
+}
+
+function pathOfUnsafe(value: unknown): (string | number)[] | undefined {
+  if (typeof value === "number") return Number.isInteger(value) && !Number.isSafeInteger(value) ? [] : undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [key, one] of Object.entries(value)) {
+    const path = pathOfUnsafe(one);
+    if (path !== undefined) return [key, ...path];
+  }
+  return undefined;
+}
