@@ -30,6 +30,10 @@ beforeAll(async () => {
       posting("text", {
         text: "Build {% if event.by %}[Open](https://ci.example.org/b/{{ event.build }}?by={{ event.by }}){% endif %} by {{ event.by }}",
       }),
+      posting("signs", {
+        text: "{{ event.path | plain }}: {{ event.sum }}, `{{ event.sum }}`",
+        card: { fields: [{ name: "Path", value: "{{ event.path | plain }}" }] },
+      }),
       posting("whole", { card: { title: "Whole", url: "{{ event.link }}" } }),
     ],
   });
@@ -53,6 +57,19 @@ it("are shown as they were written, in texts and cards", async () => {
     expect(html).toMatch(/\[the invoice\]\((<a [^>]*>)?https:\/\/evil\.example/);
     expect(html).toMatch(/<a [^>]*href="https:\/\/records\.example\/7"[^>]*>record<\/a>/);
   }
+});
+
+it("a value is Markdown, and shown sign by sign by the filter plain and in a code span", async () => {
+  const path = "pkg/__init__.py [5*3*2](https://evil.example) C:\\_x";
+  await product.event({ path, sum: "5*3*2" }, { name: "signs" });
+  const posted = (await until(
+    async () => (await product.messages()).find(({ text }) => text.includes("init")),
+    "the message",
+  )) as unknown as { html: string; card: { fields: { html: string }[] } };
+  const words = (html = "") => html.replace(/<[^>]*>/g, "");
+  expect(words(posted.html)).toBe(`${path}: 532, 5*3*2`);
+  expect(words(posted.card.fields[0]?.html)).toBe(path);
+  expect(posted.html).not.toContain(">5*3*2</a>");
 });
 
 type Posted = { card?: { title: string; url?: string }; buttons?: { url: string }[][] };

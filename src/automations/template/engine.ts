@@ -24,12 +24,15 @@ export const plainEngine = once(() => createEngine(printed));
 /** What it prints is enclosed, so that a model can be told where data begins and ends. */
 export const fencingEngine = once(() => createEngine((value) => asData(printed(value))));
 /** Links in what it prints show where they lead: a stranger's `[invoice](https://…)` is shown as it was written. So is all of a message that is plain. */
-export const linklessEngine = once(() =>
-  createEngine(function (value) {
+export const linklessEngine = once(() => {
+  const engine = createEngine(function (value) {
     const text = printed(value);
     return isOfPlainMessage(text, this.context) ? literalMarkdown(text) : text.replaceAll("](", "]\\(");
-  }),
-);
+  });
+  // Other values may be Markdown: the report of a program, the answer of a model.
+  engine.registerFilter("plain", { raw: true, handler: (value) => literalMarkdown(printed(value)) });
+  return engine;
+});
 /** What it prints is one quoted value of a command line. */
 export const quotingEngine = once(() => createEngine((value) => quoteValue(printed(value))));
 

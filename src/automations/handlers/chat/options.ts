@@ -31,7 +31,12 @@ const chatForm = z.strictObject({
     .union([chatAddress, z.array(chatAddress).min(1).max(50)])
     .default("here")
     .describe("Addresses (platform:bot:chat[:thread]), or here: the conversation that the event is about."),
-  text: z.string().optional().describe("Markdown. A link inside a value is shown as it was written, with its address."),
+  text: z
+    .string()
+    .optional()
+    .describe(
+      "Markdown, also in values: `{{ event.path | plain }}` shows a value as it is. A link inside a value is shown as it was written, with its address.",
+    ),
   card: writtenCard.optional().describe("A framed block: title, text, url, tone, fields, footer."),
   buttons: z.array(z.array(writtenButton)).optional().describe("Rows of buttons."),
   silent: z.boolean().optional().describe("Without a sound."),
@@ -86,7 +91,7 @@ export const chatOptions = chatForm
         if (server !== undefined) refuse(`the link to ${address}: ${server}`, ...path);
       }
     const { url } = frame ?? {};
-    const cardUrl = url === undefined ? undefined : isTemplate(url) ? serverProblem(url) : addressProblem(url);
+    const cardUrl = url === undefined ? undefined : OPEN_ADDRESS.test(url) ? serverProblem(url) : addressProblem(url);
     if (cardUrl !== undefined) refuse(cardUrl, "card", "url");
     if (options.timezone !== undefined && options.thread !== "day")
       refuse("only the days of `thread: day` have a time zone: remove it, or set thread: day", "timezone");
@@ -105,6 +110,9 @@ export const chatOptions = chatForm
       }
   });
 export type ChatOptions = z.output<typeof chatForm>;
+
+/** With a value that decides about it: the server stands before it, or it starts with the value. */
+const OPEN_ADDRESS = /^(?:https?:.*)?\{[{%]/is;
 
 /** `{event.message.text}` */
 const SINGLE_BRACES = /(?<!\{)\{\s*(?:event|payload)\.[\w.]+\s*\}(?!\})/;
