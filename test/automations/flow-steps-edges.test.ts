@@ -60,6 +60,7 @@ beforeAll(async () => {
       ),
       ...NAMES.map((name) => hook(`${name}-required`, [{ [name]: { ...steps(url)[name]?.[2], required: true } }])),
       hook("red-and-silent", [{ shell: { sh: "exit 1", skip_if: "empty" } }]),
+      hook("red-and-required", [{ shell: { sh: "exit 4", required: true } }]),
       hook("error-page", [{ http: { url: `${url}/broken`, skip_if: "empty" } }]),
       hook(
         "one-of-two",
@@ -164,6 +165,11 @@ describe.each(NAMES)("the step %s", (name) => {
       statusReason: expect.stringContaining(`steps[0] ${name} is required`),
     });
   });
+});
+
+it("a required program that printed nothing is named with its exit code", async () => {
+  const statusReason = "steps[0] shell is required: the program exited with 4";
+  expect(await fire("red-and-required")).toMatchObject({ status: "failed", statusReason });
 });
 
 it.each(["red-and-silent", "error-page"])("nothing to read is not nothing to do: %s", async (id) => {

@@ -926,6 +926,10 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { card: { title: "x", url: "javascript:alert(1)" } },
     /card\.url: .*starts with https: or http:/,
   ),
+  "a card with an address that no value completes": chat(
+    { card: { title: "x", url: "/x/{{ event.message.text }}" } },
+    /card\.url: .*expected an address that starts with https: or http:, got "\/x\//,
+  ),
   "a chat of another account": chat(
     { to: "web:other:general", text: "x" },
     /web:other:general cannot be reached: the gateway's account on web is web, not other/,
@@ -1185,6 +1189,10 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   "a matcher of no chat": hook(
     { ...received, match: { chats: ["genral"] } },
     /match\.chats: there is no room "genral" in the web chat \(did you mean "general"\?\), and chats of other platforms have numbers, so this never matches$/,
+  ),
+  "a matcher of a chat with the account of the bot": hook(
+    { ...received, match: { chats: ["discord:123:456"] } },
+    /match\.chats: "discord:123:456" has the account of the bot: write discord:456, without it, so this never matches$/,
   ),
   "a matcher of no person": hook(
     { ...received, match: { users: ["web:99"] } },

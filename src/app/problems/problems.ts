@@ -433,6 +433,9 @@ function misshapen(text: string): string | undefined {
 /** A chat without its platform: a number on Discord and Telegram, a name in the web chat. */
 function bareChatProblem(text: string, rooms: Examined["rooms"]): string | undefined {
   if (/^-?\d+$/.test(text)) return undefined;
+  const [platform, , chat] = text.split(":");
+  if (chat !== undefined && platformProblem(text) === undefined)
+    return `"${text}" has the account of the bot: write ${platform}:${chat}, without it`;
   const unknown = chatProblem(`web:web:${text}`, ["web"], rooms, ANY_ACCOUNT);
   return unknown && `${unknown}, and chats of other platforms have numbers`;
 }

@@ -1,6 +1,6 @@
 /** `- shell:`: runs a program and keeps what it printed. Its exit code is a result; only one that did not start or end is a failure. */
 import { z } from "zod";
-import { checkProgram, missingProgram, PROGRAM_VERBATIM, programFields, runProgram } from "../program.js";
+import { checkProgram, endingOf, missingProgram, PROGRAM_VERBATIM, programFields, runProgram } from "../program.js";
 import type { Step } from "../step.js";
 
 const shellStepOptions = z.strictObject(programFields).superRefine(checkProgram);
@@ -39,6 +39,7 @@ export const shellStep: Step<z.output<typeof shellStepOptions>> = {
       // A program that fails without a word has not found nothing.
       isEmpty: isOk && end.stdout.trim() === "",
       isOk,
+      notOk: isOk || `${end.stdout}${end.stderr}`.trim() !== "" ? undefined : `the program ${endingOf(end)}`,
     };
   },
 };
