@@ -1,7 +1,7 @@
 /** `/pauses [list|lift]`: what platforms asked us to wait for, and how to end a wait that is wrong. */
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { formatDuration } from "../src/lib/time/duration.js";
-import { answer, commandButton, missing, notFound, word } from "./answer.js";
+import { answer, badUsage, commandButton, missing, notFound, word } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { count, plain } from "./show/text.js";
@@ -40,8 +40,14 @@ async function list(deps: CommandDeps): Promise<CommandAnswer> {
     data: { pauses: lasting },
     buttons: [
       [
-        ...lasting.slice(0, 3).map(({ key }, index) => commandButton(`Lift ${index + 1}`, `/pauses lift ${word(key)}`)),
-        ...(lasting.length > 1 ? [commandButton("Lift all", "/pauses lift all", "danger")] : []),
+        ...lasting
+          .slice(0, 3)
+          .flatMap(({ key, isOwnLimit }, index) =>
+            isOwnLimit ? [] : commandButton(`Lift ${index + 1}`, `/pauses lift ${word(key)}`),
+          ),
+        ...(lasting.filter(({ isOwnLimit }) => !isOwnLimit).length > 1
+          ? [commandButton("Lift all", "/pauses lift all", "danger")]
+          : []),
       ],
     ],
   });
@@ -54,6 +60,8 @@ async function lift(deps: CommandDeps, context: CommandContext): Promise<Command
   const before = (await deps.status()).pauses;
   const lifted = await deps.liftPauses(key === "all" ? undefined : key);
   if (lifted.length === 0 && key !== "all") {
+    if (before.some((one) => one.key === key && one.isOwnLimit))
+      throw badUsage(`${key} waits for a limit of the settings, which ends by itself.`, "/pauses names the setting.");
     const known = (await deps.status()).pauses.map((pause) => pause.key);
     throw notFound("pause", key, known, "/pauses lists them.", "id");
   }

@@ -231,8 +231,11 @@ function verdict(
   const limping = gateway.adapters.filter(({ phase, hint }) => phase === "online" && hint !== undefined);
   const away = gateway.adapters.filter(({ phase }) => phase === "connecting" || phase === "reconnecting");
   const paused = lastingPauses(gateway, now).filter(
-    ({ key, isPutOff, askedMs }) =>
-      !isPutOff && askedMs >= LONG_PAUSE_MS && !away.some(({ platform }) => key.startsWith(`${platform}:`)),
+    ({ key, isPutOff, isOwnLimit, askedMs }) =>
+      !isPutOff &&
+      !isOwnLimit &&
+      askedMs >= LONG_PAUSE_MS &&
+      !away.some(({ platform }) => key.startsWith(`${platform}:`)),
   );
   const endings = givenUp.flatMap(({ endedBy }) => endedBy ?? []);
   const changes = givenUp.length - endings.length;

@@ -410,7 +410,7 @@ function deliveryLine(deps: CommandDeps, delivery: Delivery, journey: Journey, n
   const ended = endText(delivery, mine);
   const running = journey.running.filter(({ dispatchId }) => dispatchId.startsWith(`${id}:`));
   const blocker = journey.blockers.get(id);
-  const pause = blocker || delivery.reason ? undefined : journey.pauses.get(id);
+  const pause = (blocker ?? delivery).reason ? undefined : journey.pauses.get(id);
   const open = `${running.length > 0 ? ` · ${runningText(running)}` : ""}${blocker ? ` · ${behindText(blocker)}` : ""}${pause ? ` · ${pause}` : ""}${blockedText(journey, id)}`;
   const step = nextStepText(delivery);
   return `${when}${what}${to} ${ended}${open}${tried > 0 ? ` · tried ${tried === 1 ? "once" : `${tried} times`}` : ""}${nextTryText(delivery, now)}${as}${status === "cancelled" ? "" : changed}${shortText(delivery)}${postedBy}${step === undefined ? "" : ` · ${step}`}`;

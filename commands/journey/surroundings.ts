@@ -106,7 +106,7 @@ async function pauseTextsOf(deps: CommandDeps, deliveries: readonly Delivery[]):
   const now = deps.clock.now();
   const found = new Map<string, string>();
   for (const delivery of deliveries) {
-    const [pause] = (await pausesOf(deps, delivery)).sort((a, b) => b.until - a.until);
+    const [pause] = await pausesOf(deps, delivery);
     if (pause === undefined) {
       const away = isUnderWay(delivery) ? awayText(await deps.status(), delivery) : undefined;
       if (away !== undefined) found.set(delivery.id, away);

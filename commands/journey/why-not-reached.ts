@@ -339,7 +339,7 @@ function whyNotAt(point: OutboundPoint, delivery: Delivery, journey: Journey, no
   if (point === "delivery_failed" && (status === "dead" || status === "cancelled")) return undefined;
   if (mayBeThere(delivery) && (point === "message_sent" || point === "delivery_failed"))
     return `whether it arrived is not known. It is **${status}**${status === "held" ? " until an operator decides" : status === "sending" ? " and is tried again" : ""}${why}.`;
-  if (blocker) return `it ${behindText(blocker)}.`;
+  if (blocker) return `it ${behindText(blocker)}${pause && blocker.reason === undefined ? `; ${pause}` : ""}.`;
   if (point === "message_sent") {
     const isOpen = status === "waiting" || status === "sending";
     return `it was not sent${isOpen ? " yet" : ""}. It is ${endText(

@@ -1,5 +1,6 @@
 /** `/outbox [list] [status]`: by default what waits for an operator: held and dead deliveries, dead inbox messages. */
 
+import { parseAddress } from "../../src/domain/chat/address.js";
 import { conversationOf } from "../../src/domain/chat/event.js";
 import { hasRole } from "../../src/domain/chat/identity.js";
 import { isLeftToPeople, maySeeIt } from "../../src/domain/deliveries/given-up.js";
@@ -11,6 +12,7 @@ import {
   type InboxRow,
   type InboxStatus,
   isUnderWay,
+  type Pause,
 } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/time/duration.js";
@@ -18,11 +20,12 @@ import { answer, badUsage, commandButton, word } from "../answer.js";
 import { readableEnd } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 import { pageButtons, pageOf, pageText } from "../page.js";
-import { code, count, plain } from "../show/text.js";
+import { clockTime, code, count, plain } from "../show/text.js";
 import { conversationName, conversationText } from "../who.js";
 import { chosenDeliveries, chosenInbox, listCounts, openDeliveries } from "./chosen.js";
 import { type Chosen, chosenBy, isNarrowed } from "./filter.js";
 import { isMaybeHandled, tries } from "./letter.js";
+import { holding } from "./pauses-of.js";
 
 const PAGE_SIZE = 8;
 /** The newest open and sent deliveries that are listed. Those that wait for an operator are all listed. */
@@ -73,6 +76,7 @@ export async function listOutbox(deps: CommandDeps, context: CommandContext): Pr
     ),
   };
   const now = deps.clock.now();
+  const { pauses } = asked === "waiting" || asked === "sending" ? await deps.status() : { pauses: [] };
   const first = (page.number - 1) * PAGE_SIZE + 1;
   const total = all ?? refs.length;
   const dead = page.entries.filter((row) => row.status === "dead" && !isLeftToPeople(row.reason)).length;
@@ -80,7 +84,7 @@ export async function listOutbox(deps: CommandDeps, context: CommandContext): Pr
     text: [
       `**${asked ? `${count(total, "message")}: ${plain(asked)}` : `${count(total, "message")} ${total === 1 ? "waits" : "wait"} for an operator`}${chosen.words}**${pageText(page)}`,
       total > refs.length && `The pages show the newest ${refs.length}.`,
-      page.entries.map((row, index) => letterLine(deps, row, first + index, now)).join("\n"),
+      page.entries.map((row, index) => letterLine(deps, row, first + index, { pauses, now })).join("\n"),
       page.entries.some((row) => row.ambiguous && row.status === "held") &&
         "held? = it may have arrived: look in the chat, then release it, `confirmed` if it did.",
       page.entries.some((row) => row.ambiguous && row.status === "cancelled") &&
@@ -105,12 +109,20 @@ export async function listOutbox(deps: CommandDeps, context: CommandContext): Pr
 }
 
 /** `2. held? · 3 min old · tried 4 times · d_m5r in General (web:web:general): the answer was lost` */
-function letterLine(deps: CommandDeps, row: LetterRow, number: number, now: number): string {
+function letterLine(
+  deps: CommandDeps,
+  row: LetterRow,
+  number: number,
+  { pauses, now }: { pauses: readonly Pause[]; now: number },
+): string {
+  const at = parseAddress(row.conversation);
+  const [pause] = at && row.box === "outbox" ? holding(pauses, at, now) : [];
+  const reason = row.reason ?? (pause && `paused until ${clockTime(pause.until, now)} UTC: ${pause.reason}`);
   const facts = [
     `${row.status}${row.box === "inbox" ? " in" : ""}${row.ambiguous ? "?" : ""}`,
     `${formatDuration(Math.max(0, now - row.at))} old`,
     `tried ${count(row.attempts, "time")}`,
-    `${code(row.id)} in ${conversationText(deps, row.conversation)}${row.reason ? `: ${plain(row.reason, 120)}` : ""}`,
+    `${code(row.id)} in ${conversationText(deps, row.conversation)}${reason ? `: ${plain(reason, 160)}` : ""}`,
   ];
   return `${number}. ${facts.join(" · ")}`;
 }

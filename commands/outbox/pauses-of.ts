@@ -1,28 +1,31 @@
 /** What keeps a delivery from being sent for a while: pauses of its chat, its bot account or its platform. */
-import { parseAddress } from "../../src/domain/chat/address.js";
+import { type Address, parseAddress } from "../../src/domain/chat/address.js";
 import { type Delivery, isUnderWay, type Pause } from "../../src/domain/store.js";
 import type { CommandDeps } from "../deps.js";
 import { clockTime, code } from "../show/text.js";
 import { conversationText } from "../who.js";
 
 export async function pausesOf(deps: CommandDeps, delivery: Delivery): Promise<Pause[]> {
-  if (!isUnderWay(delivery)) return [];
-  const now = deps.clock.now();
-  const { pauses } = await deps.status();
-  // A message that a hook put off keeps nothing from being sent.
-  return pauses.filter(({ key, until, isPutOff }) => until > now && !isPutOff && holds(key, delivery.address));
+  return isUnderWay(delivery) ? holding((await deps.status()).pauses, delivery.address, deps.clock.now()) : [];
+}
+
+/** Those among them that keep a chat from being sent to, the one that ends last first. */
+export function holding(pauses: readonly Pause[], at: Address, now: number): Pause[] {
+  return pauses
+    .filter(({ key, until, isPutOff }) => until > now && !isPutOff && holds(key, at)) // what a hook put off keeps nothing from being sent
+    .sort((a, b) => b.until - a.until);
 }
 
 /** ` It waits until 14:03:12 UTC, because General is paused: /pauses.`; empty when nothing keeps it. Markdown. */
 export async function waitText(deps: CommandDeps, id: string): Promise<string> {
   const delivery = await deps.store.outbox.get(id);
-  const [pause] = delivery ? (await pausesOf(deps, delivery)).sort((a, b) => b.until - a.until) : [];
+  const [pause] = delivery ? await pausesOf(deps, delivery) : [];
   if (pause === undefined) return "";
   return ` It waits until ${clockTime(pause.until, deps.clock.now())} UTC, because ${conversationText(deps, pause.key)} is paused: ${code("/pauses")}.`;
 }
 
 /** A pause is of a platform, of a bot account, or of a chat with all its threads. */
-function holds(key: string, { platform, botId, chatId }: Delivery["address"]): boolean {
+function holds(key: string, { platform, botId, chatId }: Address): boolean {
   const of = parseAddress(key);
   return of === undefined
     ? key === platform || key === `${platform}:${botId}`

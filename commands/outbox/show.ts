@@ -145,8 +145,8 @@ async function showDelivery(
 async function pauseLines(deps: CommandDeps, delivery: Delivery): Promise<string[]> {
   const now = deps.clock.now();
   return (await pausesOf(deps, delivery)).map(
-    ({ key, until }) =>
-      `${conversationText(deps, key)} is paused until ${clockTime(until, now)} UTC (${formatDuration(until - now)} more): ${code("/pauses")}`,
+    ({ key, until, reason, isOwnLimit }) =>
+      `${conversationText(deps, key)} is paused until ${clockTime(until, now)} UTC (${formatDuration(until - now)} more): ${isOwnLimit ? plain(reason) : code("/pauses")}`,
   );
 }
 

@@ -445,6 +445,8 @@ export interface Pause {
   reason: string;
   /** A hook put off a message, and later ones wait for it: nothing is kept from being sent. */
   isPutOff?: true;
+  /** A limit of the gateway's own settings, which ends by itself. */
+  isOwnLimit?: true;
 }
 
 /* ── operators, hooks, plugins ─────────────────────────────────────────────────────────────────────────────────── */

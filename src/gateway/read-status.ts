@@ -1,19 +1,23 @@
 /** Reads what `status.ts` describes from the parts of the gateway. */
+import { formatAddress, parseAddress } from "../domain/chat/address.js";
+import { readQueue } from "../domain/deliveries/outbox-queue.js";
+import type { Pause } from "../domain/store.js";
 import { formatDuration } from "../lib/time/duration.js";
 import type { Conversations } from "./conversations.js";
 import type { Deps } from "./deps.js";
-import type { Outages } from "./outbound/outages.js";
 import type { Parking } from "./outbound/parking.js";
-import type { Pauses } from "./outbound/pauses.js";
+import type { Outbound } from "./outbound/sending.js";
 import type { Ignored } from "./people/ignored.js";
 import { listeningOf } from "./people/listening.js";
 import type { Pressure } from "./pressure.js";
 import type { AdapterStatus, GatewayStatus } from "./status.js";
 
+const MINUTE_MS = 60_000;
+
 export interface StatusSources extends Pick<Deps, "store" | "adapters" | "access" | "clock"> {
   isRunning: boolean;
   /** Undefined before the start. */
-  outbound: { pauses: Pauses; outages: Outages } | undefined;
+  outbound: Pick<Outbound, "pauses" | "outages" | "limiter"> | undefined;
   conversations: Conversations;
   parking: Parking;
   pressure: Pressure;
@@ -31,6 +35,7 @@ export async function readStatus(sources: StatusSources): Promise<GatewayStatus>
     heldBackOf(sources),
   ]);
   const pauses = outbound?.pauses;
+  const limits = ownLimits(sources);
   const shown = await Promise.all(adapters.status().map((state) => withOutage(state, now, sources)));
   return {
     running: isRunning,
@@ -49,9 +54,31 @@ export async function readStatus(sources: StatusSources): Promise<GatewayStatus>
     heldBack,
     ignored: ignored.counts(),
     lanes: conversations.handling,
-    sending: conversations.sending,
-    pauses: [...(pauses?.lasting(now) ?? []), ...(inbox.deferred > 0 ? await conversations.putOffs(now) : [])],
+    sending: { ...conversations.sending, waiting: conversations.sending.waiting + limits.length },
+    pauses: [
+      ...(pauses?.lasting(now) ?? []),
+      ...limits,
+      ...(inbox.deferred > 0 ? await conversations.putOffs(now) : []),
+    ],
   };
+}
+
+/** Groups in which messages wait for their place in the minute. */
+function ownLimits({ outbound, adapters, clock }: StatusSources): Pause[] {
+  const nowMs = clock.monotonic();
+  return (outbound?.limiter.waiting(nowMs) ?? []).flatMap(({ queue, at }) => {
+    const address = parseAddress(readQueue(queue).conversation);
+    if (address === undefined) return [];
+    const { platform, botId, chatId } = address;
+    const perMinute = adapters.get(platform)?.traits.limits.perGroupPerMinute;
+    return {
+      key: formatAddress({ platform, botId, chatId }),
+      until: clock.now() + at - nowMs,
+      askedMs: Math.max(MINUTE_MS, at - nowMs),
+      reason: `at most ${perMinute} messages a minute go to a group (${platform}.limits.per_group_per_minute); the next one goes then`,
+      isOwnLimit: true,
+    };
+  });
 }
 
 /** It is connected, and takes no messages. */

@@ -35,10 +35,10 @@ export interface GatewayStatus {
   heldBack?: { forMs: number; unfinished: number; most?: { conversation: string; messages: number } } | undefined;
   /** Lanes under way and waiting for room. */
   lanes: Work["depth"];
-  /** Conversations being sent to, and those waiting for room. */
+  /** Conversations being sent to, and those waiting for room or for a rate limit. */
   sending: Work["depth"];
   /** Messages that access rules kept from an answer, since the start. */
   ignored: IgnoredCount[];
-  /** Platforms or chats that asked for a pause that still lasts. */
+  /** Platforms or chats that asked for a pause that still lasts, and groups in which messages wait for the gateway's own limit. */
   pauses: Pause[];
 }

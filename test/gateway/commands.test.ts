@@ -604,3 +604,21 @@ describe("completion", () => {
     expect(await ask()).toEqual(expect.arrayContaining(["d_held", "suppressed"]));
   });
 });
+
+it("the answer to a command that is typed in a group goes before the copies that wait for the group's limit", async () => {
+  const platform = new LoopbackPlatform("loop", { limits: { perSecond: 1_000, perGroupPerMinute: 2 } });
+  const rig = await start({ platforms: [platform] });
+  const at = { platform: "loop", botId: "bot", chatId: "-group" };
+  for (const text of ["1", "2", "3", "4"])
+    await rig.gateway.send(at, { text }, { cause: { kind: "api", id: "test", depth: 0 } });
+  await until(() => platform.texts("-group").length === 2, "a full minute");
+  await rig.say("/whoami", { chatId: "-group", userId: "1" });
+  await until(async () => (await rig.store.outbox.counts()).sending === 2, "both waiting for the next minute");
+  expect((await rig.gateway.status()).pauses).toMatchObject([{ key: "loop:bot:-group", isOwnLimit: true }]);
+  await until(async () => {
+    await rig.clock.advance(1_000);
+    return platform.texts("-group").length === 5;
+  }, "all sent");
+  expect(platform.texts("-group")).toEqual(["1", "2", "1 owner", "3", "4"]);
+  expect((await rig.gateway.status()).pauses).toEqual([]);
+});

@@ -22,7 +22,7 @@ import {
   messageAddress,
   newDelivery,
   referenceTo,
-  urgencyOfPress,
+  urgencyOfAnswer,
 } from "./receiving.js";
 import { runCommand } from "./run-command.js";
 import { placeOf } from "./sender.js";
@@ -163,12 +163,11 @@ interface AnswerFacts {
   message: InboundMessage;
   interaction?: InteractionRef | undefined;
   operator: Operator | undefined;
-  isPress?: boolean;
 }
 
 function answerDelivery(
   row: LaneRow,
-  { message, interaction, operator, isPress }: AnswerFacts,
+  { message, interaction, operator }: AnswerFacts,
   address: Address,
   inbound: Inbound,
 ): NewDelivery {
@@ -181,7 +180,7 @@ function answerDelivery(
       cause: causeOf(row, "command"),
       visibleTo: message.userId,
       answers: { role: operator?.role },
-      urgency: isPress ? urgencyOfPress(message) : undefined,
+      urgency: urgencyOfAnswer(message),
       interaction: interaction && { ...interaction, isPrivate: true },
     },
     inbound,

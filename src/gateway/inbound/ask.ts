@@ -3,7 +3,7 @@ import type { Form, InboundMessage, Prompt } from "../../domain/chat/message.js"
 import type { NewDelivery } from "../../domain/store.js";
 import { formatDuration } from "../../lib/time/duration.js";
 import type { LaneRow } from "../conversation.js";
-import { causeOf, type Inbound, messageAddress, newDelivery, referenceTo, urgencyOfPress } from "./receiving.js";
+import { causeOf, type Inbound, messageAddress, newDelivery, referenceTo, urgencyOfAnswer } from "./receiving.js";
 import { senderOf } from "./sender.js";
 
 export type Asking = Pick<Prompt, "form" | "line" | "values">;
@@ -35,7 +35,7 @@ export function ask(row: LaneRow, message: InboundMessage, asking: Asking, inbou
       cause: causeOf(row, "command"),
       visibleTo: userId,
       answers: { role: senderOf(message, inbound).operator.role },
-      urgency: urgencyOfPress(message),
+      urgency: urgencyOfAnswer(message),
       message: {
         text: isDm ? question : `<@${userId}|${nameOf(message)}> ${question}`,
         replyToId: isDm ? undefined : referenceTo(row, message),

@@ -124,8 +124,8 @@ export function referenceTo({ event }: LaneRow, { chatId, messageId }: InboundMe
   return addressOf(event).chatId === chatId ? messageId : undefined;
 }
 
-/** What a press in a group brings does not wait behind what is copied there: until then the person who pressed sees nothing. */
-export const urgencyOfPress = ({ isDm }: InboundMessage) => (isDm ? undefined : ("urgent" as const));
+/** The answer to a command or a press in a group does not wait behind what is copied there: until then the person who gave it sees nothing. */
+export const urgencyOfAnswer = ({ isDm }: InboundMessage) => (isDm ? undefined : ("urgent" as const));
 
 /** The message in the chat where it was written, which is where the id of what it replies to counts. */
 export function asWritten({ event }: LaneRow, message: InboundMessage): InboundMessage {

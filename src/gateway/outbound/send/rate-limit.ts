@@ -129,6 +129,15 @@ export class RateLimiter {
     return ticket;
   }
 
+  /** Queues whose group has had its messages of a minute, and when its next one may go. */
+  waiting(now: number): { queue: string; at: number }[] {
+    return [...this.#chats.values()].flatMap(({ first, perMinute, laterPerMinute }) => {
+      if (first === undefined || first.at <= now) return [];
+      const isFull = [perMinute, laterPerMinute].some((window) => window !== undefined && window.freeAt(now) > now);
+      return isFull ? [{ queue: first.name, at: first.at }] : [];
+    });
+  }
+
   /** The request is being written now: what was counted at `take` may be some disk writes old. */
   writing({ platform, platformPlace, chat, secondPlace, minutePlace }: Ticket, now: number): void {
     platform?.moveTo(platformPlace, now);

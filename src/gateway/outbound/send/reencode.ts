@@ -77,7 +77,7 @@ export async function withoutInteraction(delivery: Delivery, adapter: Adapter, o
   const openly = address && delivery.answers?.role ? notShown(delivery) : undefined;
   await out.store.outbox.reencode(delivery.id, left, { withoutInteraction: true, address, openly });
   // It waits with the conversation's others now.
-  out.wake(queueOf({ id: delivery.id, address: address ?? delivery.address }));
+  out.wake(queueOf({ ...delivery, interaction: undefined, address: address ?? delivery.address }));
   return "again";
 }
 
