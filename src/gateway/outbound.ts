@@ -6,7 +6,7 @@
 import type { Adapter } from "../domain/chat/adapter.js";
 import { charactersOf, MAX_CHARACTERS, shortenMessage } from "../domain/chat/long-message.js";
 import type { OutboundMessage } from "../domain/chat/message.js";
-import { mayHaveArrived } from "../domain/deliveries/given-up.js";
+import { mayHaveArrived, SUPERSEDED } from "../domain/deliveries/given-up.js";
 import { queueOf } from "../domain/deliveries/outbox-queue.js";
 import type { Decided, Delivery, NewDelivery } from "../domain/store.js";
 import { MAX_PAUSE_MS } from "../lib/time/backoff.js";
@@ -131,7 +131,7 @@ async function sendEdit(delivery: Delivery, adapter: Adapter, out: Outbound): Pr
   const place = isCutOff ? "current" : await placeAmongChanges(delivery, out);
   switch (place) {
     case "superseded":
-      return finish(delivery, "superseded", "a newer change of the same message follows", out);
+      return finish(delivery, "superseded", SUPERSEDED, out);
     case "later":
       return orExpiry(delivery, out.clock.now() + RETRY_DELAY_MS);
     case "current":
@@ -144,7 +144,7 @@ async function decideAndSend(delivery: Delivery, adapter: Adapter, out: Outbound
   if (target.kind === "ended") return finish(delivery, target.status, target.reason, out);
   if (target.kind === "later") return orExpiry(delivery, target.at);
   // A deletion says nothing that hooks could rewrite.
-  if (!delivery.message) return freezeAndSend(delivery, undefined, target.posted, adapter, out);
+  if (!delivery.message) return freezeAndSend(delivery, undefined, target.posted, adapter, out, target.hasHidden);
   const decision = await decide(delivery, delivery.message, out);
   return carryOut(decision, delivery, target.posted, adapter, out);
 }

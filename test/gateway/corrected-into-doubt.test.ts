@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Delivery } from "../../src/domain/store.js";
 import { until } from "../support/until.js";
-import { REFUSED, startDesk } from "./answer-desk.js";
+import { DESK, REFUSED, startDesk } from "./answer-desk.js";
 import { LoopbackPlatform } from "./loopback-adapter.js";
 import { messageOf, startRig } from "./rig.js";
 
@@ -137,6 +137,118 @@ describe.each(["withheld", "refused"] as const)("a correction in doubt of an ans
       expect.stringMatching(/^\*\*The correction of your message was not passed on: .*\n.*text before the correction/),
       expect.stringMatching(/^\*\*The deletion of your message was not passed on: .*\n.*its copy may still be shown/),
     ]);
+  });
+});
+
+describe("a message of which a later part is in doubt", () => {
+  const start = async () => {
+    const desk = await startDesk();
+    const { rig, near, far } = desk;
+    near.width = 40;
+    const loseCreate = (count: number) => {
+      let creates = 0;
+      near.script = ({ kind }) => (kind === "create" && ++creates === count ? LOST : undefined);
+    };
+    const release = async (id: string, confirmed: boolean) => {
+      near.script = () => undefined;
+      await rig.gateway.release(id, confirmed);
+      await rig.idle();
+    };
+    const creates = () => near.requests.filter(({ kind }) => kind === "create").length;
+    const endOf = async (id: string) => {
+      const { status, reason } = (await rig.store.outbox.get(id)) ?? {};
+      return `${status}: ${reason}`;
+    };
+    return { ...desk, loseCreate, release, creates, endOf, notice: () => far.texts("dm-7").at(-1) };
+  };
+  const LONG = "words that are long ".repeat(4);
+  /** Three parts or two, the second without an answer: posted as a message, or by a correction of one. */
+  const cases: [string, string, (desk: Awaited<ReturnType<typeof start>>) => Promise<void>][] = [
+    [
+      "answer",
+      "d_m2f",
+      async ({ answer, loseCreate }) => {
+        loseCreate(2);
+        await answer(LONG);
+      },
+    ],
+    [
+      "correction",
+      "d_m3e0",
+      async ({ answer, correct, loseCreate }) => {
+        await answer("short");
+        loseCreate(1);
+        await correct(LONG);
+      },
+    ],
+  ];
+
+  it.each(cases)(
+    "(%s) loses what is known of it to a deletion, which then waits for the rest",
+    async (_, id, doubt) => {
+      const desk = await start();
+      await doubt(desk);
+      expect(await desk.endOf(id)).toContain("held: it may or may not have arrived");
+      await desk.remove();
+      expect(desk.near.texts("dm-5")).toHaveLength(1);
+      const deletion = id === "d_m2f" ? "d_m3x0" : "d_m4x0";
+      expect(await desk.endOf(deletion)).toBe(`held: what it changes is held: ${id}`);
+      expect(desk.notice()).toContain(`\`/outbox release ${id}\` decides about that message, and this follows`);
+      const before = desk.creates();
+      await desk.release(id, false);
+      expect(desk.creates()).toBe(before);
+      expect(await desk.endOf(id)).toBe("cancelled: deleted before it was sent");
+      expect(await desk.endOf(deletion)).toContain("sent");
+      expect(desk.notice()).toBe("**Your deleted message is not shown in loop:bot:dm-5.**");
+    },
+  );
+
+  it.each(cases)(
+    "(%s) is to be deleted by hand once it is confirmed, and nothing more of it is posted",
+    async (_, id, doubt) => {
+      const desk = await start();
+      await doubt(desk);
+      await desk.remove();
+      const before = desk.creates();
+      await desk.release(id, true);
+      expect(desk.creates()).toBe(before);
+      expect(desk.near.texts("dm-5")).toHaveLength(1);
+      expect(await desk.endOf(id === "d_m2f" ? "d_m3x0" : "d_m4x0")).toMatch(/^dead: .*delete it in the chat by hand$/);
+      expect(desk.notice()).toMatch(/^\*\*Your message was not deleted .*by hand/s);
+    },
+  );
+
+  it("that was confirmed is to be deleted by hand, also after a correction that was posted anew", async () => {
+    const { near, answer, correct, remove, loseCreate, release, endOf, notice } = await start();
+    loseCreate(1);
+    await answer("short");
+    await release("d_m2f", true);
+    await correct("better");
+    expect(near.texts("dm-5")).toEqual(["**Ada**: short", "**Ada**: better"]);
+    await remove();
+    expect(near.texts("dm-5")).toEqual(["**Ada**: short"]);
+    expect(await endOf("d_m4x0")).toMatch(/^dead: .*delete it in the chat by hand$/);
+    expect(notice()).toContain("by hand");
+  });
+
+  it("that is all known is gone with its deletion, and the held correction of it ends", async () => {
+    const { rig, near, answer, remove, release, endOf, replyToId } = await start();
+    await answer("short");
+    let edits = 0;
+    near.script = ({ kind }) => (kind !== "edit" ? undefined : ++edits === 1 ? LOST : REFUSED);
+    const message = messageOf("better", { ...DESK, messageId: "f1", replyToId, isEdit: true });
+    await rig.receive({ kind: "edited", eventId: "edit:f1:1", message });
+    await until(async () => {
+      await rig.clock.advance(1_000);
+      return (await endOf("d_m3e0")).startsWith("held");
+    }, "the correction being held");
+    near.script = () => undefined;
+    await remove();
+    expect(near.texts("dm-5")).toEqual([]);
+    await release("d_m3e0", false);
+    expect(near.texts("dm-5")).toEqual([]);
+    expect(await endOf("d_m3e0")).toBe("cancelled: deleted before it was sent");
+    expect(await endOf("d_m4x0")).toContain("sent");
   });
 });
 

@@ -3,7 +3,7 @@
  * at the start of a reason, where no words of a hook or a platform can be.
  */
 import { answerId } from "../journal.js";
-import type { Delivery, DeliveryPart } from "../store.js";
+import { type Delivery, type DeliveryPart, isUnderWay } from "../store.js";
 import { MAY_HAVE_BEEN_SENT } from "./letters.js";
 import { partCountText } from "./part-count.js";
 
@@ -37,6 +37,20 @@ export const mayBeShown = ({ status, operation, mayHaveArrived: isMarked }: Deli
 /** A person has seen that it arrived: the platform never said under which id. */
 export const isUnknownToUs = ({ status, operation, messageId }: DeliveryPart): boolean =>
   status === "sent" && operation === "create" && messageId === undefined;
+
+/** It posted a message, or may have, of which the platform never said the id. Not when its author deleted it: a person saw that it is not there. */
+export function mayHaveHidden({ status, operation, parts, reason }: Delivery): boolean {
+  if (operation === "delete" || reason === DELETED_BEFORE) return false;
+  if (isUntold(reason) || (status === "sent" && parts.length === 0) || parts.some(isUnknownToUs)) return true;
+  // What was refused for certain keeps the mark of its last request.
+  const isDoubtful =
+    status === "held" || isUnderWay({ status }) || saysInDoubt(reason) || reason === SUPERSEDED_IN_DOUBT;
+  return isDoubtful && parts.some((part) => part.operation === "create" && isUnanswered(part));
+}
+
+/** Why an edit is not sent, or not tried again. */
+export const SUPERSEDED = "a newer change of the same message follows";
+export const SUPERSEDED_IN_DOUBT = `${SUPERSEDED}; ${IN_DOUBT}`;
 
 /** The id of the note that a message was given up before it was handled. `round`: a second try by an operator may answer it, or end in another note. */
 export const givenUpNoteId = (causeId: string, round: number): string => answerId(causeId, `g${round}`);

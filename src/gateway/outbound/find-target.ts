@@ -14,9 +14,15 @@ import { postedIds } from "./send/platform-ids.js";
 import type { Outbound } from "./sending.js";
 
 export type Target =
-  | { kind: "found"; posted: readonly string[] }
-  | { kind: "ended"; status: "held" | "dead" | "sent" | "cancelled"; reason: string }
+  | { kind: "found"; posted: readonly string[]; hasHidden?: boolean }
+  | Ended
   | { kind: "later"; at: number };
+
+export interface Ended {
+  kind: "ended";
+  status: "held" | "dead" | "sent" | "cancelled";
+  reason: string;
+}
 
 /** It changes nothing that was posted. */
 export const NEW: Target = { kind: "found", posted: [] };
@@ -31,10 +37,12 @@ export async function findTarget(targetId: string, delivery: Delivery, out: Outb
     const byHand = isDelete ? ". If it is in the chat, delete it by hand" : "";
     return { kind: "ended", status: "dead", reason: `${TARGET_UNKNOWN}${byHand}` };
   }
-  const { ids: posted, outOfReach, unclear } = await postedIds(original, delivery.address, out);
+  const { ids: posted, outOfReach, unclear, hidden } = await postedIds(original, delivery.address, out);
   const target = unclear ?? original;
-  if (isUnderWay(target)) return { kind: "later", at: out.clock.now() + RETRY_DELAY_MS };
-  if (target.status === "held") return { kind: "ended", status: "held", reason: heldWith(target.id) };
+  if (isUnderWay(target) || (isDelete && hidden && isUnderWay(hidden)))
+    return { kind: "later", at: out.clock.now() + RETRY_DELAY_MS };
+  const hasHidden = isDelete && hidden !== undefined && posted.length > 0;
+  if (target.status === "held" && !hasHidden) return { kind: "ended", status: "held", reason: heldWith(target.id) };
   if (outOfReach > 0) noteOutOfReach(delivery, out);
   if (isDelete && posted.length === 0) {
     if (outOfReach > 0) return { kind: "ended", status: "cancelled", reason: OUT_OF_REACH };
@@ -45,5 +53,16 @@ export async function findTarget(targetId: string, delivery: Delivery, out: Outb
     return { kind: "ended", status: "sent", reason: "there was nothing to delete" };
   }
   // An edit of what was never posted posts it: the edit's own hooks have their say.
-  return { kind: "found", posted };
+  return { kind: "found", posted, hasHidden };
+}
+
+/** What is known of the message was deleted. How its deletion ends when some of it may be there without a known id; undefined: all of it is gone. */
+export async function endOfDeletion({ targetId = "", address }: Delivery, out: Outbound): Promise<Ended | undefined> {
+  const original = await out.store.outbox.get(targetId);
+  const hidden = original && (await postedIds(original, address, out)).hidden;
+  if (!hidden) return undefined;
+  if (hidden.status === "held") return { kind: "ended", status: "held", reason: heldWith(hidden.id) };
+  const isConfirmed = hidden.status === "sent" || hidden.parts.some(isUnknownToUs);
+  const reason = isConfirmed ? NO_ID_TO_DELETE : NOT_KNOWN_TO_DELETE;
+  return { kind: "ended", status: "dead", reason };
 }

@@ -27,11 +27,12 @@ export async function release(deliveryId: string, confirmed: boolean, out: Outbo
   const changes = await changesHeldWith(deliveryId, out);
   const before = await store.outbox.get(deliveryId);
   const isLetter = before?.status === "held" || before?.status === "dead";
-  const isDeleted =
-    !confirmed &&
-    (changes.some(({ operation }) => operation === "delete") || (isLetter && (await isOriginalDeleted(before, out))));
+  const isTakenBack =
+    changes.some(({ operation }) => operation === "delete") || (isLetter && (await isOriginalDeleted(before, out)));
+  const isDeleted = !confirmed && isTakenBack;
   if (isDeleted) await store.outbox.finish(deliveryId, "cancelled", DELETED_BEFORE, now);
   else if (!(await store.outbox.release(deliveryId, now, options))) return false;
+  else if (isTakenBack) await store.outbox.cancelRest(deliveryId, DELETED_BEFORE, now, false);
   const delivery = await store.outbox.get(deliveryId);
   if (!delivery) return true;
   if (isDeleted) await showEnd(delivery, "cancelled", DELETED_BEFORE, out);

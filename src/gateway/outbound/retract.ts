@@ -1,5 +1,5 @@
 /** The original of a copy was deleted or corrected, or an operator ends it: what was not posted of the copy follows, and so does its author's notice. */
-import { DELETED_BEFORE, isAmbiguous, isInDoubt, isUnanswered, saysInDoubt } from "../../domain/deliveries/given-up.js";
+import { DELETED_BEFORE, isUnanswered, mayHaveHidden, saysInDoubt } from "../../domain/deliveries/given-up.js";
 import { queueOf } from "../../domain/deliveries/outbox-queue.js";
 import { type CancelledRest, type Corrected, type Delivery, isUnderWay } from "../../domain/store.js";
 import { showEnd } from "./notices/answer-notices.js";
@@ -29,7 +29,7 @@ export async function cancelUnposted(id: string, out: Outbound): Promise<void> {
   if (delivery === undefined) return;
   if (isUnderWay(delivery)) await withdraw(id, DELETED_BEFORE, out);
   // What may have been posted is decided on when a person has seen whether it was.
-  else if (["dead", "held"].includes(delivery.status) && !isAmbiguous(delivery) && !isInDoubt(delivery))
+  else if (["dead", "held"].includes(delivery.status) && !mayHaveHidden(delivery))
     await outbox.finish(id, "cancelled", DELETED_BEFORE, out.clock.now());
 }
 

@@ -2,6 +2,7 @@
  * An edit that a newer one of the same message follows need not be shown: streamed answers and progress coalesce here. Edits of one
  * message may wait in different queues; none is sent beside an older one, or after a newer one.
  */
+import { mayHaveHidden, SUPERSEDED, SUPERSEDED_IN_DOUBT } from "../../domain/deliveries/given-up.js";
 import { queueOf } from "../../domain/deliveries/outbox-queue.js";
 import type { Delivery } from "../../domain/store.js";
 import type { Outbound } from "./sending.js";
@@ -39,8 +40,10 @@ export async function supersedeDead({ seq, targetId, operation }: Delivery, { st
   const old = [...(root?.status === "dead" ? [root] : []), ...dead, ...held].filter(
     (other) => other.seq < seq && other.operation !== "delete",
   );
-  for (const { id } of old)
-    await outbox.finish(id, "superseded", "a newer change of the same message follows", clock.now());
+  for (const other of old) {
+    const reason = mayHaveHidden(other) ? SUPERSEDED_IN_DOUBT : SUPERSEDED;
+    await outbox.finish(other.id, "superseded", reason, clock.now());
+  }
 }
 
 const isOpen = ({ status }: Delivery) => status === "sending";

@@ -10,7 +10,7 @@ import { finish } from "../finish.js";
 import type { Outbound, Then } from "../sending.js";
 import { voidSentCode } from "../void-code.js";
 import { leavesDoubt } from "./doubt.js";
-import { planParts } from "./plan-parts.js";
+import { deletionOfHidden, planParts } from "./plan-parts.js";
 import { type Ticket, urgencyOf } from "./rate-limit.js";
 import { sendParts } from "./send-parts.js";
 
@@ -30,9 +30,11 @@ export async function freezeAndSend(
   posted: readonly string[],
   adapter: Adapter,
   out: Outbound,
+  hasHidden = false,
 ): Promise<Then> {
   const prepared = prepare(delivery, decided, posted, adapter, out);
   if (typeof prepared === "string") return finish(delivery, "dead", prepared, out);
+  if (hasHidden) prepared.parts.push(deletionOfHidden(prepared.parts.length));
   try {
     await out.store.outbox.freeze(delivery.id, prepared.message, prepared.parts, prepared.tokens, delivery.round);
   } catch (error) {

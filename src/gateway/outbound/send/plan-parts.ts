@@ -58,6 +58,12 @@ export function newPart(part: Bare, index: number): DeliveryPart {
   return { index, ...part, nonce: newId("n"), status: "waiting", attempts: 0 };
 }
 
+/** The last part of a deletion: for what may be posted of the message without a known id. */
+export const deletionOfHidden = (index: number): DeliveryPart => newPart({ operation: "delete" }, index);
+
+export const isOfHidden = ({ operation, messageId }: DeliveryPart): boolean =>
+  operation === "delete" && messageId === undefined;
+
 /** What it was to say in place of another message, as a new one. */
 export function asCreate({ index, part }: DeliveryPart): DeliveryPart {
   return newPart({ operation: "create", part }, index);

@@ -1,6 +1,6 @@
 /** Which platform messages a delivery stands for now: those that it created, and what later edits of it added and removed. */
 import type { Address } from "../../../domain/chat/address.js";
-import { isUnknownToUs, mayBePosted, maySeeIt } from "../../../domain/deliveries/given-up.js";
+import { isUnknownToUs, mayBePosted, mayHaveHidden, maySeeIt } from "../../../domain/deliveries/given-up.js";
 import { type Delivery, isUnderWay } from "../../../domain/store.js";
 import type { Outbound } from "../sending.js";
 
@@ -13,6 +13,8 @@ export interface Posted {
   outOfReach: number;
   /** When no id is known: the newest edit that may have posted it. */
   unclear: Delivery | undefined;
+  /** The newest of it that may have posted a message without a known id, beside those. */
+  hidden: Delivery | undefined;
 }
 
 /** `at`: where they are to be changed. */
@@ -29,7 +31,8 @@ export async function postedIds(target: Delivery, at: Address, out: Outbound): P
       if (operation === "create") known.push(messageId);
       else if (operation === "delete" && known.includes(messageId)) known.splice(known.indexOf(messageId), 1);
     }
-  return { ids, outOfReach: before.length, unclear: ids.length > 0 ? undefined : edits.find(isUnclear) };
+  const unclear = ids.length > 0 ? undefined : edits.find(isUnclear);
+  return { ids, outOfReach: before.length, unclear, hidden: [...edits, target].find(mayHaveHidden) };
 }
 
 /** It posted a message, or may have: the platform never said under which id. */

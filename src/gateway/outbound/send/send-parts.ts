@@ -4,6 +4,7 @@ import { IN_DOUBT, mayBePosted, sentAfter } from "../../../domain/deliveries/giv
 import { queueOf } from "../../../domain/deliveries/outbox-queue.js";
 import type { Delivery, DeliveryPart, OnlyPart } from "../../../domain/store.js";
 import { orExpiry, whenExpired } from "../expiry.js";
+import { endOfDeletion } from "../find-target.js";
 import { finish } from "../finish.js";
 import { showEnd } from "../notices/answer-notices.js";
 import { notifyOfLostFiles } from "../notices/notify-lost-files.js";
@@ -11,7 +12,7 @@ import { firesSent, reportSent } from "../notices/report-sent.js";
 import type { Outbound, Then } from "../sending.js";
 import { wasChanged } from "../withdraw.js";
 import { isFirstAnswer, keepsItsWay, leavesDoubt, mayRepeat } from "./doubt.js";
-import { whereTo } from "./plan-parts.js";
+import { isOfHidden, whereTo } from "./plan-parts.js";
 import { type Ticket, urgencyOf } from "./rate-limit.js";
 import { takeResult } from "./take-result.js";
 import { isLastAttempt } from "./wait-for-file.js";
@@ -38,6 +39,11 @@ export async function sendParts(
       const part = parts[at] as DeliveryPart;
       if (part.status === "sent") continue;
       let messageId = !ticket && part.status === "sending" ? out.unsaved.get(part.nonce) : undefined;
+      if (messageId === undefined && isOfHidden(part)) {
+        const end = await endOfDeletion(delivery, out);
+        if (end) return await finish(delivery, end.status, end.reason, out);
+        messageId = "";
+      }
       if (messageId === undefined) {
         if (!ticket) {
           if (mayBePosted(part) && !mayRepeat(delivery, part, adapter, out)) return await hold(delivery, part, out);
@@ -73,7 +79,8 @@ export async function sendParts(
       const isGated = next !== undefined && leavesDoubt(delivery, next, adapter, out);
       // Its place in the gate goes on to the next part, unless a suspect waits.
       if (isGated && !isInGate) isInGate = gate.enter(delivery, queue);
-      const isHeldBack = isGated && (!isInGate || gate.isClosedTo(delivery));
+      const isHeldBack =
+        (next !== undefined && isOfHidden(next)) || (isGated && (!isInGate || gate.isClosedTo(delivery)));
       ticket = next && !isHeldBack ? out.limiter.take(adapter, address, queue, nowMs, urgencyOf(delivery)) : undefined;
       const nextWaits = isHeldBack || (ticket !== undefined && ticket.at > nowMs);
       let goesOn: boolean;
