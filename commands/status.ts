@@ -4,7 +4,7 @@ import { ALERT_STATES, isOpen } from "../src/domain/alerts/alert.js";
 import { parseAddress } from "../src/domain/chat/address.js";
 import type { Card } from "../src/domain/chat/message.js";
 import type { FailingDeliveries } from "../src/domain/store.js";
-import type { AdapterStatus, GatewayStatus } from "../src/gateway/status.js";
+import type { AdapterStatus, GatewayStatus, RouteCall } from "../src/gateway/status.js";
 import type { CrashedDispatch } from "../src/hooks/attempts.js";
 import type { Problem } from "../src/hooks/registry.js";
 import { errorMessage } from "../src/lib/errors.js";
@@ -56,7 +56,7 @@ export const status = defineCommand({
           { name: "Queues", value: queueLines(deps, health) },
           { name: "Hooks", value: hookLines(hooks, now) },
           ...(work.length > 0 ? [{ name: "Work", value: work.join("\n") }] : []),
-          ...(plugins.length > 0 ? [{ name: "Plugins", value: pluginLines(plugins) }] : []),
+          ...(plugins.length > 0 ? [{ name: "Plugins", value: pluginLines(deps, health) }] : []),
           ...(problems.length + needRestart.length > 0
             ? [{ name: "Configuration", value: configurationLines(health) }]
             : []),
@@ -239,6 +239,7 @@ function verdict(
   );
   const endings = givenUp.flatMap(({ endedBy }) => endedBy ?? []);
   const changes = givenUp.length - endings.length;
+  const late = gateway.routed.filter(isLate);
   const troubles = [
     gateway.heldBack && "new messages are held back",
     ...(deps.eventLoad?.() ?? []).filter(isRefused).map(({ name }) => `no more events ${code(name)} are taken`),
@@ -253,6 +254,8 @@ function verdict(
     heldText(held),
     changes > 0 && `hooks crashed the gateway ${changes === 1 ? "at one change" : `at ${changes} changes`} in 24 h`,
     endings.length > 0 && `${endersText(endings)} ended the gateway in 24 h`,
+    late.length > 0 &&
+      `the default route of ${[...new Set(late.map(({ plugin }) => plugin))].join(" and ")} blocks ${count(late.length, "conversation")}`,
     hooks.paused !== undefined && "configured hooks are paused",
     hooks.breakers.length > 0 && `${count(hooks.breakers.length, "hook")} stopped after failures`,
     hooks.failing.length > 0 && `${count(hooks.failing.length, "hook")} failing`,
@@ -348,12 +351,21 @@ function hookLines(
   ].join("\n");
 }
 
-function pluginLines(plugins: readonly PluginInfo[]): string {
+const isLate = ({ timeouts }: RouteCall) => timeouts > 0;
+
+function pluginLines(deps: CommandDeps, { plugins, gateway }: Health): string {
   const loaded = plugins.filter(({ state }) => state === "loaded").length;
   const broken = plugins.filter(({ reason }) => reason !== undefined);
   return [
     `${loaded} of ${plugins.length} loaded`,
     ...broken.slice(0, MAX_NAMED).map(({ module, reason }) => `✗ ${code(module)}: ${plain(reason ?? "", 120)}`),
+    ...gateway.routed
+      .filter(isLate)
+      .slice(0, MAX_NAMED)
+      .map(({ plugin, messageId, conversation, timeouts }) => {
+        const times = timeouts === 1 ? "once" : `${timeouts} times`;
+        return `⚠ ${code(plugin)}: its default route did not answer ${code(messageId)} in ${plain(conversationName(deps, conversation), 64)} in time, ${times}. Later messages there wait. ${code(`/hooks why ${messageId}`)} shows it`;
+      }),
   ].join("\n");
 }
 

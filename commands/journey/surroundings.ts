@@ -7,7 +7,7 @@ import { queueOf } from "../../src/domain/deliveries/outbox-queue.js";
 import type { Cause } from "../../src/domain/journal.js";
 import { rootOf } from "../../src/domain/journal.js";
 import { type Delivery, type InboxRow, isUnderWay } from "../../src/domain/store.js";
-import type { GatewayStatus } from "../../src/gateway/status.js";
+import type { GatewayStatus, RouteCall } from "../../src/gateway/status.js";
 import type { RunningHook } from "../../src/hooks/running.js";
 import { formatDuration } from "../../src/lib/time/duration.js";
 import { whyInChat } from "../automations/said.js";
@@ -43,6 +43,8 @@ export interface Surroundings {
   putOffBy: ReadonlyMap<number, string>;
   /** What sent the delivery that was named, when that is no message. */
   origin: Origin | undefined;
+  /** The default route of a plugin has the message now. */
+  route: RouteCall | undefined;
   /** Private words that could not be delivered, and no line in the room either, because an earlier message had led to that line. */
   unsaid: readonly { id: string; line: Delivery }[];
 }
@@ -83,10 +85,20 @@ export async function surroundingsOf(
     changes,
     aheadOfChanges,
     putOffBy: await putOffByOf(deps, [head, aheadOfChanges]),
+    route: row?.status === "running" ? await routeOf(deps, row) : undefined,
     unsaid: await unsaidOf(deps, row, deliveries),
     origin: own && (await originOf(deps, own, row)),
   };
 }
+
+async function routeOf(deps: CommandDeps, { id }: InboxRow): Promise<RouteCall | undefined> {
+  const { routed } = await deps.status();
+  return routed.find(({ messageId, forMs }) => messageId === `m${id}` && forMs !== undefined);
+}
+
+/** In the middle of a sentence. */
+export const routeText = ({ plugin, forMs = 0 }: RouteCall) =>
+  `the default route of the plugin ${code(plugin)} has been running for ${formatDuration(forMs)}`;
 
 async function putOffByOf(
   { store: { journal } }: CommandDeps,

@@ -11,7 +11,7 @@ import { type Gone, type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { wasGivenUpText } from "./given-up.js";
 import { isLedTo } from "./led-to.js";
 import { putOffs } from "./put-off.js";
-import { isInCommandLane, runningText } from "./surroundings.js";
+import { isInCommandLane, routeText, runningText } from "./surroundings.js";
 
 const OUTBOUND = ["before_dispatch", "message_sending", "message_sent", "delivery_failed"] as const;
 type OutboundPoint = (typeof OUTBOUND)[number];
@@ -156,7 +156,7 @@ const NAMES: Readonly<Record<InboxRow["event"]["kind"], string>> = {
 function whyChangeUnhandled(name: string, row: InboxRow, journey: Journey, now: number): string | undefined {
   const { running, aheadOfChanges, putOffBy } = journey;
   const ahead = aheadOfChanges?.id === row.id ? undefined : aheadOfChanges;
-  const why = unhandledText(`The ${name}`, { row, ahead, running, putOffBy, dispatches: [] }, now);
+  const why = unhandledText(`The ${name}`, { row, ahead, running, putOffBy, dispatches: [], route: undefined }, now);
   return why === undefined ? undefined : `The ${name} of this message is on record (${code(`m${row.id}`)}). ${why}`;
 }
 
@@ -179,7 +179,8 @@ function unhandledText(
     running,
     putOffBy,
     dispatches,
-  }: Pick<Journey, "ahead" | "running" | "putOffBy" | "dispatches"> & { row: InboxRow },
+    route,
+  }: Pick<Journey, "ahead" | "running" | "putOffBy" | "dispatches" | "route"> & { row: InboxRow },
   now: number,
 ): string | undefined {
   const why = row.error === undefined ? "" : `: ${plain(row.error)}`;
@@ -191,7 +192,7 @@ function unhandledText(
         ? `${subject} waits for ${code(`m${ahead.id}`)}, which ${stateOf(ahead, putOffBy.get(ahead.id), now)}.`
         : `${subject} waits for the messages before it.`;
     case "running":
-      return `${subject} is being handled now${running.length > 0 ? `: ${runningText(running)}` : ""}.${why && ` The attempt before failed${why}.`}`;
+      return `${subject} is being handled now${route ? `: ${routeText(route)}` : running.length > 0 ? `: ${runningText(running)}` : ""}.${why && ` The attempt before failed${why}.`}`;
     case "deferred": {
       const last = why === "" ? putOffs(dispatches).at(-1) : undefined;
       if (last) return `${subject} was put off by ${last.by}, ${untilText(row.dueAt, now)}.`;

@@ -78,7 +78,9 @@ export const gatewayConfig = z.strictObject({
   prompt_life: duration("15m").describe(
     "How long a question that a button asked may be answered, on platforms without forms (Telegram).",
   ),
-  command_timeout: duration("2m").describe("How long an operator command may run."),
+  command_timeout: duration("2m").describe(
+    "How long an operator command, or one call of a plugin's default route, may run.",
+  ),
   send_timeout: duration("30s").describe("How long one platform request may take before it counts as unanswered."),
   upload_timeout: duration("3m").describe(
     "How long one request with a file may take before it counts as unanswered. Also the limit of the fetch of its files before that.",

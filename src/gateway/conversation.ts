@@ -35,6 +35,8 @@ export interface LaneRow extends InboxRow {
   dueMs?: number;
   /** The hook that put it off last, and for how long. */
   putOff?: { by: string; askedMs: number };
+  /** The default route of a plugin has it, or gave no answer in time so often. `sinceMs`: when the call under way started. */
+  route?: { plugin: string; timeouts: number; sinceMs?: number };
   /** message_received was fired in this process. */
   isReceived?: boolean;
   /** It goes on without the hook that put it off too often: which one, and why for the record. */

@@ -6,6 +6,7 @@ import { KeyedWork, Share } from "../lib/concurrency/work.js";
 import type { Logger } from "../lib/logger.js";
 import type { Clock } from "../lib/time/clock.js";
 import { COMMAND_LANE, Conversation, type Lane, type Queue, type Shared } from "./conversation.js";
+import type { RouteCall } from "./status.js";
 
 /** Lanes that are listed as put off. */
 const MAX_PUT_OFF = 200;
@@ -134,6 +135,22 @@ export class Conversations {
         const reason = `${by} put off a message (deferMs), and later ones wait for it`;
         return [{ key, until, askedMs, reason, isPutOff: true }];
       });
+  }
+
+  /** Messages that the default route of a plugin has, or gets again because it did not answer in time. */
+  async routed(nowMs: number): Promise<RouteCall[]> {
+    const { inbox } = this.#shared;
+    const [running, deferred] = await Promise.all([
+      inbox.list({ status: "running", limit: MAX_PUT_OFF }),
+      inbox.list({ status: "deferred", limit: MAX_PUT_OFF }),
+    ]);
+    return [...running, ...deferred].flatMap(({ id, lane }) => {
+      const head = this.laneOf(lane).first;
+      if (head?.id !== id || head.route === undefined) return [];
+      const { plugin, timeouts, sinceMs } = head.route;
+      const forMs = sinceMs === undefined ? undefined : Math.max(0, nowMs - sinceMs);
+      return [{ messageId: `m${id}`, conversation: head.conversation, plugin, timeouts, forMs }];
+    });
   }
 
   /** Offers deferred messages again now: those of one lane, or all. Gives the lanes to work. */

@@ -2,6 +2,9 @@
 
 import { HookgateError } from "../lib/errors.js";
 import type { Clock } from "../lib/time/clock.js";
+import { formatDuration } from "../lib/time/duration.js";
+
+export const TOOK_TOO_LONG = "TOOK_TOO_LONG";
 
 /** Rejects with TOOK_TOO_LONG after `limitMs`, aborting the signal that `run` was given. */
 export async function withDeadline<T>(
@@ -15,8 +18,8 @@ export async function withDeadline<T>(
   const late = new Promise<never>((_, reject) => {
     timer = clock.after(limitMs, () => {
       const error = new HookgateError({
-        code: "TOOK_TOO_LONG",
-        message: `${what} took longer than ${limitMs} ms.`,
+        code: TOOK_TOO_LONG,
+        message: `${what} took longer than ${formatDuration(limitMs)} (\`gateway.command_timeout\`)`,
         retryable: true,
       });
       reject(error);

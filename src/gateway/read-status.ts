@@ -14,7 +14,7 @@ import type { AdapterStatus, GatewayStatus } from "./status.js";
 
 const MINUTE_MS = 60_000;
 
-export interface StatusSources extends Pick<Deps, "store" | "adapters" | "access" | "clock"> {
+export interface StatusSources extends Pick<Deps, "store" | "adapters" | "access" | "clock" | "config"> {
   isRunning: boolean;
   /** Undefined before the start. */
   outbound: Pick<Outbound, "pauses" | "outages" | "limiter"> | undefined;
@@ -34,6 +34,8 @@ export async function readStatus(sources: StatusSources): Promise<GatewayStatus>
     store.outbox.counts(),
     heldBackOf(sources),
   ]);
+  const route = sources.config.default_route;
+  const hasRoute = typeof route === "object" && "plugin" in route;
   const pauses = outbound?.pauses;
   const limits = ownLimits(sources);
   const shown = await Promise.all(adapters.status().map((state) => withOutage(state, now, sources)));
@@ -54,6 +56,7 @@ export async function readStatus(sources: StatusSources): Promise<GatewayStatus>
     heldBack,
     ignored: ignored.counts(),
     lanes: conversations.handling,
+    routed: hasRoute && inbox.running + inbox.deferred > 0 ? await conversations.routed(clock.monotonic()) : [],
     sending: { ...conversations.sending, waiting: conversations.sending.waiting + limits.length },
     pauses: [
       ...(pauses?.lasting(now) ?? []),

@@ -15,6 +15,8 @@ export interface RouteContext {
   cause: Cause;
   /** Counts from 1. */
   attempt: number;
+  /** Fires when the call is not waited for any more: `gateway.command_timeout` has passed. */
+  signal: AbortSignal;
 }
 
 /** Throwing counts as failed handling: the message is tried again, then dead-lettered. */

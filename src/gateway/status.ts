@@ -24,6 +24,19 @@ export interface AdapterStatus extends AdapterState {
   conversationsWaiting: number;
 }
 
+/** A message that the default route of a plugin has, or gets again because it did not answer in time. */
+export interface RouteCall {
+  /** `m5`. */
+  messageId: string;
+  /** Formatted address. */
+  conversation: string;
+  plugin: string;
+  /** Undefined while no call is under way. */
+  forMs: number | undefined;
+  /** Calls for this message that `gateway.command_timeout` ended. */
+  timeouts: number;
+}
+
 export interface GatewayStatus {
   /** True between `start()` and `stop()`. */
   running: boolean;
@@ -35,6 +48,8 @@ export interface GatewayStatus {
   heldBack?: { forMs: number; unfinished: number; most?: { conversation: string; messages: number } } | undefined;
   /** Lanes under way and waiting for room. */
   lanes: Work["depth"];
+  /** What plugins with the default route are at. */
+  routed: RouteCall[];
   /** Conversations being sent to, and those waiting for room or for a rate limit. */
   sending: Work["depth"];
   /** Messages that access rules kept from an answer, since the start. */

@@ -151,6 +151,7 @@ async function idleStatus(store: Store): Promise<GatewayStatus> {
     outbox: await store.outbox.counts(),
     lanes: { active: 0, waiting: 0 },
     sending: { active: 0, waiting: 0 },
+    routed: [],
     ignored: [],
     pauses: [],
   };

@@ -56,6 +56,7 @@ const uses: Record<string, (rig: PluginRig) => Promise<void>> = {
         causeId: "m",
         cause: { kind: "message", id: "m", depth: 0 },
         attempt: 1,
+        signal: AbortSignal.any([]),
       }),
     ).toEqual({
       reply: "coffee: 1",
@@ -93,6 +94,7 @@ describe("docs/plugins.md", () => {
       causeId: "m",
       cause: { kind: "message", id: "m", depth: 0 },
       attempt: 1,
+      signal: AbortSignal.any([]),
     });
     expect(await answer).toEqual({ reply: "tea: 1" });
     const wrong = await pluginRig(counter, { entries: [{ ...entries[0], config: { word: 5 } }] });

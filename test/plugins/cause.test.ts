@@ -132,7 +132,12 @@ describe("of a plugin", () => {
 
   it("the default route is caused by its message", async () => {
     const rig = await sentBy(`api.route(async () => { await api.send(${at}, "x"); });`);
-    await rig.plugins.routes.get("p")?.(inbound("x"), { causeId: "m1", cause: deep, attempt: 1 });
+    await rig.plugins.routes.get("p")?.(inbound("x"), {
+      causeId: "m1",
+      cause: deep,
+      attempt: 1,
+      signal: AbortSignal.any([]),
+    });
     expect(causes(rig)).toEqual(["d 5"]);
   });
 

@@ -101,6 +101,7 @@ describe("the default route of a plugin names the plugin, and the place where th
       causeId: "m1",
       cause: { kind: "message", id: "m1", depth: 0 },
       attempt: 1,
+      signal: AbortSignal.any([]),
     });
     await expect(handled).rejects.toThrow(error);
   });

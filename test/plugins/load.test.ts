@@ -515,6 +515,7 @@ describe("what a plugin may do", () => {
         causeId: "m1",
         cause: { kind: "message", id: "m1", depth: 0 },
         attempt: 1,
+        signal: AbortSignal.any([]),
       }),
     ).toEqual({
       reply: "routed x",

@@ -237,6 +237,7 @@ describe("reloading a plugin", () => {
         causeId: "m",
         cause: { kind: "message", id: "m", depth: 0 },
         attempt: 1,
+        signal: AbortSignal.any([]),
       }),
     ).toEqual({ reply: "two" });
     await rig.plugins.reload({ entries: [] });

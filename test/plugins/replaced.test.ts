@@ -65,6 +65,7 @@ it.each([
           causeId: "m",
           cause: { kind: "message", id: "m", depth: 0 },
           attempt: 1,
+          signal: AbortSignal.any([]),
         })
       )?.reply,
   ],

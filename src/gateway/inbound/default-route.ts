@@ -4,8 +4,9 @@ import type { InboundMessage } from "../../domain/chat/message.js";
 import type { NewDelivery } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
 import type { LaneRow } from "../conversation.js";
-import { withDeadline } from "../deadline.js";
+import { TOOK_TOO_LONG, withDeadline } from "../deadline.js";
 import { destinationProblem } from "../destination-problem.js";
+import type { Route, RouteResult } from "../routes.js";
 import { forward, isEcho } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
 import { attemptOf, causeId, causeOf, type Inbound, isWhereCopiesGo } from "./receiving.js";
@@ -44,13 +45,7 @@ export async function defaultRoute(
     );
     return unanswered(row, message, operator, inbound);
   }
-  const context = { causeId: causeId(row), cause: causeOf(row, "message"), attempt: attemptOf(row) };
-  const result = await withDeadline(
-    inbound.clock,
-    inbound.config.command_timeout,
-    `The route of "${route.plugin}"`,
-    () => handler(message, context),
-  );
+  const result = await callRoute(row, message, route.plugin, handler, inbound);
   const problem = result?.routeTo && destinationProblem(result.routeTo, inbound.adapters);
   if (problem)
     throw new HookgateError({
@@ -60,4 +55,29 @@ export async function defaultRoute(
   if (result?.reply !== undefined) deliveries.push(...reply(row, message, result.reply, inbound));
   const copy = result?.routeTo && (await forward(row, message, result.routeTo, inbound));
   return settled("routed", copy ? [...deliveries, copy] : withReplySight(row, deliveries, inbound));
+}
+
+/** One call. It is on the row as long as it blocks the conversation: also after its time limit, until the message is handled. */
+async function callRoute(
+  row: LaneRow,
+  message: InboundMessage,
+  plugin: string,
+  handler: Route,
+  { clock, config }: Inbound,
+): Promise<RouteResult | undefined> {
+  const { timeouts = 0 } = row.route ?? {};
+  row.route = { plugin, timeouts, sinceMs: clock.monotonic() };
+  const context = { causeId: causeId(row), cause: causeOf(row, "message"), attempt: attemptOf(row) };
+  let isLate = false;
+  try {
+    return await withDeadline(clock, config.command_timeout, `The default route of plugin "${plugin}"`, (signal) =>
+      handler(message, { ...context, signal }),
+    );
+  } catch (error) {
+    isLate = error instanceof HookgateError && error.code === TOOK_TOO_LONG;
+    throw error;
+  } finally {
+    if (isLate) row.route = { plugin, timeouts: timeouts + 1 };
+    else delete row.route;
+  }
 }
