@@ -5,7 +5,7 @@
 import type { AttemptRecord, AutomationRun } from "../../src/domain/automation.js";
 import type { About } from "../../src/domain/chat/hearing.js";
 import { hasRole, type Role } from "../../src/domain/chat/identity.js";
-import { WITHDRAWN_BY } from "../../src/domain/deliveries/given-up.js";
+import { DELETED_BEFORE, WITHDRAWN_BY } from "../../src/domain/deliveries/given-up.js";
 import { type DispatchRecord, namedBy, type RunRecord } from "../../src/domain/journal.js";
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
@@ -247,7 +247,8 @@ function readableReason(
   if (withheld === undefined) return reason;
   const [by] = /^suppressed by [^:]+(?=: )/.exec(reason) ?? [];
   if (by !== undefined) return `${by} (${withheld})`;
-  const isOfHook = status === "cancelled" && reason !== "a hook cancelled it" && !reason.startsWith(WITHDRAWN_BY);
+  const isOurs = reason === "a hook cancelled it" || reason === DELETED_BEFORE || reason.startsWith(WITHDRAWN_BY);
+  const isOfHook = status === "cancelled" && !isOurs;
   return isOfHook ? withheld : reason;
 }
 

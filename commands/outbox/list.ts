@@ -31,6 +31,9 @@ const PAGE_SIZE = 8;
 /** The newest open and sent deliveries that are listed. Those that wait for an operator are all listed. */
 const REACH = 200;
 
+/** The two boxes are counted below that line. */
+const WAITING: Readonly<Record<string, string>> = { inbox: "waiting in the inbox", waiting: "waiting to be sent" };
+
 /** One row of `/outbox --json`. */
 export interface LetterRow {
   id: string;
@@ -57,7 +60,7 @@ export async function listOutbox(deps: CommandDeps, context: CommandContext): Pr
     return answer({
       text: [
         asked || isNarrowed(chosen)
-          ? `**Nothing is ${asked === "inbox" ? "waiting in the inbox" : plain(asked || "waiting for an operator")}${chosen.words}.**`
+          ? `**Nothing is ${WAITING[asked] ?? plain(asked || "waiting for an operator")}${chosen.words}.**`
           : "**Nothing waits for you.** No dead letters, nothing held.",
         totals,
       ],

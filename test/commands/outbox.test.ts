@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { MessageEvent } from "../../src/domain/chat/event.js";
+import { DELETED_BEFORE } from "../../src/domain/deliveries/given-up.js";
 import { MAY_HAVE_BEEN_HANDLED } from "../../src/domain/deliveries/letters.js";
 import type { NewDelivery } from "../../src/domain/store.js";
 import { type Desk, openDesk } from "./desk.js";
@@ -285,6 +286,13 @@ describe("/outbox retry", () => {
       hint: expect.stringContaining("release"),
     });
     expect(desk.released).toEqual([]);
+  });
+
+  it("leaves the reason of what its author deleted to viewers, too: no hook gave it", async () => {
+    expect((await desk.say("/outbox list waiting")).shown).toContain("Nothing is waiting to be sent.");
+    await desk.store.outbox.enqueue([delivery("d_gone")], now());
+    await desk.store.outbox.finish("d_gone", "cancelled", DELETED_BEFORE, now());
+    expect((await desk.say("/outbox show d_gone", { role: "viewer" })).shown).toContain(DELETED_BEFORE);
   });
 
   it("is refused to a viewer", async () => {
