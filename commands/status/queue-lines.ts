@@ -105,5 +105,5 @@ export function failingText(failing: readonly FailingDeliveries[]): string | und
 const failingLines = (failing: readonly FailingDeliveries[], now: number): string[] =>
   failing.map(
     ({ platform, deliveries, since, reason }) =>
-      `⚠ ${plain(platform)}: ${count(deliveries, "message")} could not be sent yet, the oldest for ${formatDuration(now - since)}: ${plain(reason, 80)}. Hookgate tries again (${code("/outbox list sending")})`,
+      `⚠ ${plain(platform)}: ${count(deliveries, "message")} could not be sent yet, the oldest for ${formatDuration(now - since)}: ${plain(reason, 80)}. Hookgate tries again (${code("/outbox list waiting")}, ${code("/outbox list sending")})`,
   );

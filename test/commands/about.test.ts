@@ -102,7 +102,7 @@ describe("/status", () => {
     expect(message.card).toMatchObject({ title: "Up, but 1 message could not be sent yet", tone: "warning" });
     expect(shown).toContain("⚠ discord: 1 message could not be sent yet, the oldest for 1 min: HTTP 503");
     expect(shown).not.toContain("⚠ telegram");
-    const [, list = ""] = /Hookgate tries again \(`([^`]+)`\)/.exec(shown) ?? [];
+    const [, list = ""] = /Hookgate tries again \(`([^`]+)`/.exec(shown) ?? [];
     expect((await desk.say(list)).shown).toContain("d_1");
   });
 
