@@ -14,10 +14,10 @@ import {
 const FORMAT = /can't parse|entit(y|ies)|ENTITY_|is too long|MESSAGE_TOO_LONG|BUTTON_|keyboard button|REPLY_MARKUP_/i;
 const NOWHERE = /message to edit not found/i;
 const GONE =
-  /message to (edit|delete) not found|message can't be edited|MESSAGE_ID_INVALID|there is no (text|caption) in the message to edit|message identifier is not specified/i;
-/** The message stays, and Telegram lets nobody change it: its topic is closed, another account wrote it, it is too old. */
+  /message to (edit|delete) not found|message can't be edited|MESSAGE_ID_INVALID|message identifier is not specified/i;
+/** The message stays, and Telegram lets nobody change it: its topic is closed, another account wrote it, it is too old, or of another kind. */
 const NOT_EDITABLE =
-  /TOPIC_(CLOSED|DELETED)|MESSAGE_AUTHOR_REQUIRED|MESSAGE_EDIT_TIME_EXPIRED|CHAT_ADMIN_REQUIRED|message is too old|no rights to edit/i;
+  /message can't be edited|there is no (text|caption) in the message to edit|TOPIC_(CLOSED|DELETED)|MESSAGE_AUTHOR_REQUIRED|MESSAGE_EDIT_TIME_EXPIRED|CHAT_ADMIN_REQUIRED|message is too old|no rights to edit/i;
 export const NOT_MODIFIED = /message is not modified|MESSAGE_NOT_MODIFIED/i;
 /** A proxy's page may be another one in a moment. */
 const PAGE_PAUSE_MS = 10_000;
@@ -100,7 +100,7 @@ function refused(
   if (status === 400 && attempt.kind === "edit" && NOT_MODIFIED.test(description))
     return { kind: "sent", messageId: attempt.messageId ?? "" };
   if (attempt.kind === "edit" && NOWHERE.test(description)) return { kind: "gone", error, isNowhere: true };
-  if (attempt.kind === "edit" && NOT_EDITABLE.test(description)) return { kind: "gone", error };
+  if (attempt.kind === "edit" && NOT_EDITABLE.test(description)) return { kind: "gone", error, isLeft: true };
   if (status === 400 && attempt.kind !== "create" && GONE.test(description)) return { kind: "gone", error };
   if (status === 400 && attempt.kind !== "delete" && FORMAT.test(description)) return { kind: "format", error };
   return { kind: "permanent", error };

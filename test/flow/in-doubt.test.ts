@@ -123,6 +123,19 @@ describe("a change of a message", () => {
     },
   );
 
+  it("of Telegram that is refused at once is posted anew, and the message that is left is deleted", async () => {
+    const { telegram, platforms } = stack;
+    const [room] = platforms.telegram.places;
+    const texts = async () => (await platforms.telegram.seen(room)).map(({ text }) => text);
+    await platforms.telegram.say(room, "guest", "post left there");
+    await until(async () => (await texts()).includes("left there"), "the message");
+    const description = "Bad Request: message can't be edited";
+    telegram.fail({ method: "editMessageText", action: { kind: "refuse", status: 400, description } });
+    await platforms.telegram.say(room, "guest", "change posted anew");
+    await until(async () => !(await texts()).includes("left there"), "the deletion");
+    expect(await texts()).toContain("posted anew");
+  });
+
   it("is repeated more often than a new message: the card of a task shows its end", async () => {
     const { discord, platforms, gateway } = stack;
     const [room] = platforms.discord.places;

@@ -91,7 +91,7 @@ describe("/api/v1/runs", () => {
     for (const message of ["m1", "1", "d_m1r"])
       expect((await get(`/runs/${message}`)).body).toMatchObject({
         code: "BODY_INVALID",
-        detail: `the address is not as expected: id: it is the id of a message or a delivery: take one from GET /api/v1/runs`,
+        detail: `the address is not as expected: id: it is the id of a message or a delivery: take the id of a run from GET /api/v1/runs`,
       });
     expect((await post("/runs/m1/replay")).body.code).toBe("BODY_INVALID");
   });

@@ -176,8 +176,11 @@ export type SendResult =
   | { kind: "format"; error: string }
   /** The chat has another id now. */
   | { kind: "moved"; toChatId: string }
-  /** The message to edit or delete is gone, or cannot be changed. `isNowhere`: nothing of it is there, also not what an attempt without an answer made of it. */
-  | { kind: "gone"; error: string; isNowhere?: true }
+  /**
+   * The message to edit or delete is gone, or cannot be changed. `isNowhere`: nothing of it is there, also not what an attempt without an
+   * answer made of it. `isLeft`: it is there and cannot be edited.
+   */
+  | { kind: "gone"; error: string; isNowhere?: true; isLeft?: true }
   /** The interaction is closed: the gateway sends an ordinary message. `isUnposted`: no attempt, not even one without an answer, has shown its text. */
   | { kind: "interaction-closed"; error: string; isUnposted?: true }
   /** It will never work. `isChatGone`: nothing can be posted there any more, and what was is gone, too. */

@@ -91,8 +91,14 @@ export async function askPrivately(delivery: Delivery, adapter: Adapter, out: Ou
   return "again";
 }
 
-/** The message to edit is gone: its new text is posted as a message. */
-export async function postAnew(delivery: Delivery, gone: DeliveryPart, adapter: Adapter, out: Outbound): Promise<Then> {
+/** The message to edit is gone: its new text is posted as a message. One that is left is deleted after that. */
+export async function postAnew(
+  delivery: Delivery,
+  gone: DeliveryPart,
+  isLeft: boolean,
+  adapter: Adapter,
+  out: Outbound,
+): Promise<Then> {
   const address = delivery.visibleTo === undefined ? undefined : privateAddress(delivery, adapter);
   const left = unsent(delivery);
   const next = Math.max(...delivery.parts.map((part) => part.index)) + 1;
@@ -103,7 +109,7 @@ export async function postAnew(delivery: Delivery, gone: DeliveryPart, adapter: 
   // So that later edits do not look for it again.
   const forgotten: DeliveryPart = {
     ...newPart({ operation: "delete", messageId: gone.messageId }, next),
-    status: "sent",
+    status: isLeft && address === undefined ? "waiting" : "sent",
   };
   await out.store.outbox.reencode(delivery.id, [...parts, forgotten], address ? { address } : undefined);
   if (address) out.wake(queueOf({ ...delivery, address }));

@@ -66,7 +66,7 @@ export async function takeResult(
     }
     case "gone":
       if (!result.isNowhere && keepsItsWay(part, out)) return holdInDoubt(delivery, result.error, out);
-      if (part.operation === "edit") return postAnew(delivery, part, adapter, out);
+      if (part.operation === "edit") return postAnew(delivery, part, result.isLeft === true, adapter, out);
       return finish(tried(delivery), "dead", withPartCount(delivery, result.error), out);
     case "interaction-closed":
       // A change finds its message without the interaction, too.
