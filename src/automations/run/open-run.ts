@@ -30,8 +30,9 @@ export async function openRun(start: RunStart, deps: RunDeps): Promise<OpenRun> 
 }
 
 /**
- * A dispatch runs again with the same ids. Its decision stays. A run that was cut off gets another attempt at a point that decides,
- * because a caller waits for that; at others it does not happen twice.
+ * A dispatch runs again with the same ids. Its decision stays. A run that was cut off gets another attempt where a caller waits for what it
+ * comes to: at a point that decides, and of a hook that must not fail. After a stop it gets one anywhere; after a crash it does not happen
+ * twice at other points.
  */
 function startedBefore(row: AutomationRun, history: History, { point, definition }: RunStart): OpenRun {
   const opened = { row, history, isStored: true };
@@ -43,7 +44,14 @@ function startedBefore(row: AutomationRun, history: History, { point, definition
   if (decision !== undefined && row.status === "skipped")
     return { ...opened, earlier: { ...skippedBefore(row.statusReason), decision } };
   const decides = point.model !== "void" && definition.phase !== "after";
-  return decides ? opened : { ...opened, earlier: endedBefore(row) };
+  return decides || definition.onFailure === "closed" || wasStopped(row)
+    ? opened
+    : { ...opened, earlier: endedBefore(row) };
+}
+
+/** A crash leaves an attempt without an end. */
+function wasStopped({ status, attempts }: AutomationRun): boolean {
+  return status === "interrupted" && attempts.at(-1)?.endedAt !== undefined;
 }
 
 function endedBefore({ status, statusReason = "" }: AutomationRun): RunOutcome {

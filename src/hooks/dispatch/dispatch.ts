@@ -239,7 +239,12 @@ export abstract class Dispatch implements IsolationNote {
   }
 
   /** Notes and reports a failure (`startedMs`: undefined when it was not called), which closes the dispatch if the hook is fail-closed. */
-  protected fail(entry: Entry, startedMs: number | undefined, thrown: unknown, outcome: "failed" | "timed_out"): void {
+  protected fail(
+    entry: Entry,
+    startedMs: number | undefined,
+    thrown: unknown,
+    outcome: "failed" | "timed_out" | "interrupted",
+  ): void {
     const error = lookable(thrown);
     this.reportDetached(entry, startedMs, error, outcome);
     if (entry.closing === "closed" && this.failure === undefined)

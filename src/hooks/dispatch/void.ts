@@ -1,6 +1,7 @@
 /** All handlers at once; the caller waits until all have settled. `after` of the lifecycle model is this, with its own context. */
 import { takeVoidWait, type VoidWait } from "../../fast/waits.js";
 import { lookable } from "../../lib/errors.js";
+import { HookInterruptedError } from "../errors.js";
 import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint, LifecyclePhase } from "../point.js";
@@ -153,7 +154,9 @@ export class VoidDispatch extends Dispatch {
   onError(wait: Waited, run: HookRun, startedMs: number, error: unknown): void {
     if (this.isCutOff(error)) this.onCutOff(wait, run, startedMs, stopped());
     else {
-      this.fail(HookRun.entryOf(run), startedMs, error, "failed");
+      // One that an earlier process left unfinished, and that does not happen twice.
+      const outcome = lookable(error) instanceof HookInterruptedError ? "interrupted" : "failed";
+      this.fail(HookRun.entryOf(run), startedMs, error, outcome);
       this.settled(wait);
     }
   }

@@ -68,3 +68,31 @@ export default { id: "listens", setup(api) {
   // What started both as stored runs happened once.
   expect((await product.ended("watch")).length + (await product.ended("deploys")).length).toBe(2);
 });
+
+it("a hook that the dispatch waits for, and that a stop cuts off, is called again after the start", {
+  timeout: 120_000,
+}, async () => {
+  const waits = (id: string, on: string) => ({
+    ...{ id, on, execution: "deadline", timeout: "5m" },
+    run: { shell: { sh: `echo x >> ${id}.ran; until [ -e go ]; do sleep 0.05; done` } },
+  });
+  product = await startProduct({
+    gateway: { shutdown_timeout: "500ms" },
+    hooks: [
+      { id: "deploys", trigger: { event: "deploy" }, run: { shell: { sh: "cat > /dev/null" } } },
+      waits("on-message", "message_received"),
+      waits("on-event", "event:deploy"),
+    ],
+  });
+  await product.say("hello");
+  await product.event({ branch: "main" });
+  await until(() => lines("on-message.ran").length === 1 && lines("on-event.ran").length === 1, "both under way");
+  await product.stop();
+  writeFileSync(join(product.folder, "go"), "");
+  await product.start();
+  await product.ready();
+  for (const id of ["on-message", "on-event"]) {
+    await until(async () => (await product.ended(id)).some(({ status }) => status === "succeeded"), `the end of ${id}`);
+    expect(lines(`${id}.ran`)).toHaveLength(2);
+  }
+});
