@@ -179,6 +179,37 @@ describe("the notice about an answer that was not passed on", () => {
     }
   });
 
+  it.each([
+    ["refused", REFUSED, "the answer", "/outbox"],
+    ["withheld", undefined, "the secret answer", "/outbox list cancelled"],
+  ] as const)(
+    "is one, and keeps that it was not posted, while its corrections are %s, too",
+    async (_, result, text, command) => {
+      for (const direct of [undefined, CLOSED]) {
+        const { rig, near, far, answer, correct, lines } = await startDesk(direct);
+        const notices = () => (direct ? lines() : far.texts("dm-7"));
+        near.script = () => result;
+        await answer(text);
+        for (const id of ["d_m3e0", "d_m4e0"]) {
+          await correct(`${text}, corrected in ${id}`);
+          expect(notices()).toEqual([
+            direct
+              ? `This message was not passed on. \`${command}\` shows why.`
+              : expect.stringMatching(
+                  /^\*\*Your message was not posted in loop:bot:dm-5: it was (given up|cancelled)\./,
+                ),
+          ]);
+          if (!direct) expect(notices().join()).toContain(`/outbox show ${id}`);
+          expect(notices().join()).not.toContain("text before the correction");
+        }
+        expect(near.texts("dm-5")).toEqual([]);
+        await rig.gateway.discard(["d_m4e0"]);
+        await rig.idle();
+        expect(notices()).toEqual([expect.stringContaining("n operator deleted it from the outbox.")]);
+      }
+    },
+  );
+
   it("is one for each correction: a later one that is refused has its own", async () => {
     const { near, answer, correct, lines } = await startDesk(CLOSED);
     await answer("the answer");

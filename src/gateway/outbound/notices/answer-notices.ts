@@ -8,7 +8,7 @@
 import { formatAddress } from "../../../domain/chat/address.js";
 import type { Operator } from "../../../domain/chat/identity.js";
 import { isOpenly, openlyId } from "../../../domain/chat/openly.js";
-import { DELETED_BEFORE, isGivenUpNote, isWithheldByHook } from "../../../domain/deliveries/given-up.js";
+import { DELETED_BEFORE, isGivenUpNote, isWithheldByHook, mayHaveHidden } from "../../../domain/deliveries/given-up.js";
 import { queueOf } from "../../../domain/deliveries/outbox-queue.js";
 import { type Delivery, isUnderWay, type NewDelivery } from "../../../domain/store.js";
 import { correctedWith, endCorrections, MAX_CORRECTIONS } from "../corrected-with.js";
@@ -44,14 +44,16 @@ async function draw(delivery: Delivery, ending: Ending, reason: string, out: Out
     const found = await Promise.all(all.map((one) => out.store.outbox.get(noticeOf(one, asker))));
     return found.filter((notice) => notice !== undefined);
   };
-  const texts = await textsOf(delivery, ending, reason, asker, out);
-  const earlier = await showingSame(delivery, ending, out);
+  const { earlier, isFirst } = await showingSame(delivery, ending, out);
+  const texts = await textsOf(isFirst ? { ...delivery, operation: "send" } : delivery, ending, reason, asker, out);
   const own = ending === "sent" && delivery.round === 1 ? [] : await noticesOf([delivery]);
   const causes = new Set([delivery, ...earlier].map(({ cause }) => cause.id));
   for (const causeId of causes) own.push(...(await givenUpNotes(causeId, out)));
   const isNeeded = ending !== "sent" && reason !== DELETED_BEFORE;
-  if (own.length === 0 && isNeeded && ending !== "purged") await notify(delivery, texts, asker, out);
-  await change([...own, ...(await noticesOf(earlier))], texts, isNeeded, delivery, out);
+  const before = await noticesOf(earlier);
+  const isNotified = own.length > 0 || (isFirst && before.length > 0);
+  if (!isNotified && isNeeded && ending !== "purged") await notify(delivery, texts, asker, out);
+  await change([...own, ...before], texts, isNeeded, delivery, out);
   const ofCorrections = ending === "sent" ? passedOnTexts(delivery, "edit", out) : texts;
   await change(await noticesOf(await correctedWith(delivery, out)), ofCorrections, isNeeded, delivery, out);
 }
@@ -114,7 +116,7 @@ async function send(notice: Notice, out: Outbound): Promise<void> {
 /** An operator deleted it. It waited for an operator, or hooks withheld it: any other one has words that its author withdrew, or that a later correction shows. */
 export async function noticePurged(delivery: Delivery, out: Outbound): Promise<void> {
   const { id: targetId, status, reason = "" } = delivery;
-  if (status !== "held" && status !== "dead") {
+  if (!isLetter(status)) {
     if (!isWithheldByHook(delivery) || reason === DELETED_BEFORE) return;
     const changes = await out.store.outbox.list({ targetId, limit: MAX_CORRECTIONS });
     if (changes.some((one) => one.status === "sent" || isUnderWay(one))) return;
@@ -134,21 +136,32 @@ async function givenUpNotes(causeId: string, { store }: Outbound): Promise<Deliv
 }
 
 /**
- * Earlier texts of the same message, since the last that arrived, of which the same is so: all that did not arrive, once this one did, else
- * those in whose place it is.
+ * `earlier`: earlier texts of the same message, since the last that arrived, of which the same is so: all that did not arrive, once this one did,
+ * or where nothing of the message may be there (`isFirst`: this correction would be what is posted first); else those in whose place it is.
  */
-async function showingSame(delivery: Delivery, ending: Ending, { store }: Outbound): Promise<Delivery[]> {
-  const { seq, targetId } = delivery;
-  if (targetId === undefined) return [];
+async function showingSame(
+  { seq, targetId, operation }: Delivery,
+  ending: Ending,
+  { store }: Outbound,
+): Promise<{ earlier: Delivery[]; isFirst: boolean }> {
+  if (targetId === undefined) return { earlier: [], isFirst: false };
   const first = await store.outbox.get(targetId);
   const changes = await store.outbox.list({ targetId, limit: MAX_CORRECTIONS });
   const earlier = (first ? [...changes, first] : changes).filter((one) => one.seq < seq && one.operation !== "delete");
   const lastSent = earlier.findIndex(({ status }) => status === "sent");
   const missed = lastSent === -1 ? earlier : earlier.slice(0, lastSent);
-  return ending === "sent"
-    ? missed
-    : missed.filter(({ status, reason }) => status === "superseded" || reason === DELETED_BEFORE);
+  if (ending === "sent") return { earlier: missed, isFirst: false };
+  const isFirst = operation === "edit" && first !== undefined && !earlier.some(mayBeThere);
+  // What an operator may still have sent has not ended with a correction that is deleted.
+  const isSame = ({ status, reason }: Delivery) =>
+    status === "superseded" || reason === DELETED_BEFORE || (isFirst && (ending !== "purged" || !isLetter(status)));
+  return { earlier: missed.filter(isSame), isFirst };
 }
+
+const isLetter = (status: Delivery["status"]) => status === "held" || status === "dead";
+
+const mayBeThere = (one: Delivery) =>
+  isUnderWay(one) || mayHaveHidden(one) || one.parts.some(({ status }) => status === "sent");
 
 /** `isNeeded`: what never reached its reader is sent. `end`: the delivery that came to it. */
 async function change(
