@@ -349,6 +349,17 @@ describe("one person", () => {
     expect((await one.call(BOB, "GET", ofBob.path)).status).toBe(200);
   });
 
+  it("may have a bounded number of commands under way; an owner is not limited", async () => {
+    const one = await runApp();
+    onTestFinished(() => one.close());
+    const sixty = (token: string) =>
+      Promise.all(Array.from({ length: 60 }, () => one.call(token, "POST", "/api/command", { line: "/whoami" })));
+    const ofBob = await sixty(BOB);
+    expect(new Set(ofBob.map(({ status }) => status))).toEqual(new Set([200, 429]));
+    expect(ofBob.find(({ status }) => status === 429)?.body).toMatchObject({ error: { code: "TOO_MANY_READS" } });
+    expect((await sixty(OWNER)).every(({ status }) => status === 200)).toBe(true);
+  });
+
   it("may not have many requests under way on one connection: that connection ends, and no other", async () => {
     expect(await pipelined(app.url, 16, "/healthz", "x")).toHaveLength(16);
     const many = await pipelined(app.url, 2_000, "/", "x").catch(() => []);

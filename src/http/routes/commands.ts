@@ -38,6 +38,7 @@ export const commandRoutes = [
     path: "/api/command",
     summary: "`{ line }` or `{ name, options }`: runs an operator command; answers `{ outcome, text, message, data }`.",
     counts: "commands",
+    isLong: true,
     body: invocation,
     async handle({ gateway, causeOf }, { person, body, request }) {
       const givenBy = await causeOf(request);
