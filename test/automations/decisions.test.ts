@@ -137,7 +137,7 @@ ${hook("message_received", "one", chat("one"))}${hook("inbound_claim", "two", ch
   for (const text of ["one", "two"]) {
     await say(text);
     await until(async () => (await texts()).includes(`answer to ${text}`), "the answer");
-    const reason = new RegExp(`no note was sent: the hook ${text} (had not finished|answered) in the background`);
+    const reason = new RegExp(`no note was sent: the hook ${text} (had not finished in the background|answered)`);
     await until(
       async () => reason.test(String((await live.post("/api/command", { line: "/hooks why last" })).text)),
       `why no note was sent for ${text}`,
@@ -159,6 +159,33 @@ test("the note waits a moment for a plugin's hook in the background, which may a
   });
   await live.post("/api/rooms/dm-1/messages", { text: "anybody?", nonce: "nonce-anybody" });
   await until(async () => (await live.room("dm-1")).some((text) => text.startsWith("No hook answered.")), "the note");
+});
+
+test("what a plugin's hook sent in answer counts as the answer, however that hook is run", async () => {
+  const live = await liveApp({
+    "hookgate.yaml": "plugins: [./greets.mjs]\n",
+    "greets.mjs": `export default { id: "greets", setup(api) {
+      for (const execution of ["blocking", "fire_and_record", "background"])
+        api.hooks.registerVoid("message_received", async ({ message }) => {
+          if (message.text !== execution) return;
+          await new Promise((done) => setTimeout(done, 150));
+          await api.send(message, { text: "answer to " + execution });
+        }, { id: execution, ...(execution === "blocking" ? {} : { execution }) });
+    } };`,
+  });
+  const texts = () => live.room("dm-1");
+  for (const text of ["blocking", "fire_and_record", "background"]) {
+    await live.post("/api/rooms/dm-1/messages", { text, nonce: `nonce-of-${text}` });
+    await until(async () => (await texts()).includes(`answer to ${text}`), "the answer");
+    await until(
+      async () =>
+        /no note was sent: the (plugin greets|hook greets.background) answered/.test(
+          String((await live.post("/api/command", { line: "/hooks why last" })).text),
+        ),
+      `why no note was sent for ${text}`,
+    );
+  }
+  expect((await texts()).filter((text) => text.startsWith("No hook answered."))).toEqual([]);
 });
 
 test("the note to a person without a role waits for a hook in the background as well, and what gets no note waits for nothing", async () => {

@@ -24,7 +24,7 @@ import { reply } from "./reply.js";
 /** People who were told once; plugins share the store, and their ids cannot begin so. */
 const SCOPE = "@introduced";
 
-/** A message is handled soon after its hooks started, so its runs and their deliveries are among the newest. */
+/** What answers a message is posted soon after it was handled, so it is among the newest deliveries of its conversation; a message leads to fewer runs. */
 const RECENT = 100;
 
 /** How long a note waits for the background runs of its message and for what they post; later messages of the conversation wait with it. */
@@ -166,7 +166,7 @@ function helpFor(message: InboundMessage): string {
 }
 
 /**
- * A hook in the background claims nothing, and may still answer: it posted in the conversation, or its run has not ended and may
+ * A hook that claims nothing may have answered, or may still answer: it posted in the conversation, or it has not ended and may
  * post there. A run that cannot post in the conversation answers nothing, and neither does one whose posts there were all withheld.
  */
 async function answeringHook(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<string | undefined> {
@@ -186,27 +186,30 @@ interface Answering {
 }
 
 async function answeringNow(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Answering | undefined> {
-  const { store, mayPost } = inbound;
+  const { store, registry, mayPost } = inbound;
   const conversation = formatAddress(messageAddress(message));
-  const recent = await store.automation.runs.list({ limit: RECENT });
-  const started = recent.filter(({ dispatchId }) => dispatchId !== undefined && rootOf(dispatchId) === causeId(row));
-  if (started.length === 0) return undefined;
-  const open = started.find(({ hookId, status }) => isUnfinished(status) && mayPost(hookId, conversation));
+  const started = await store.automation.runs.ledTo(causeId(row), RECENT);
+  const running = registry.running().filter(({ dispatchId }) => rootOf(dispatchId) === causeId(row));
+  const open = [...started.filter(({ status }) => isUnfinished(status)), ...running].find(({ hookId }) =>
+    mayPost(hookId, conversation),
+  );
   if (open)
     return {
       text: `the hook ${open.hookId} had not finished in the background by then, and could still answer here`,
       isOpen: true,
     };
   const posts = (await store.outbox.list({ conversation, limit: RECENT })).flatMap((delivery) => {
-    const run = started.find(({ id }) => delivery.cause.id === id);
-    return run === undefined ? [] : [{ fate: fateOf(delivery), hookId: run.hookId }];
+    const by = started.find(({ id }) => delivery.cause.id === id)?.hookId;
+    const isOfPlugin = delivery.plugin !== undefined && rootOf(delivery.cause.id) === causeId(row);
+    if (delivery.operation === "delete" || (by === undefined && !isOfPlugin)) return [];
+    return [{ fate: fateOf(delivery), by: by === undefined ? `the plugin ${delivery.plugin}` : `the hook ${by}` }];
   });
   const [arrived, waiting, inDoubt] = (["sent", "waiting", "in_doubt"] as const).map(
-    (fate) => posts.find((post) => post.fate === fate)?.hookId,
+    (fate) => posts.find((post) => post.fate === fate)?.by,
   );
-  if (arrived) return { text: `the hook ${arrived} answered in the background`, isOpen: false };
-  if (waiting) return { text: `an answer of the hook ${waiting} was not sent yet by then`, isOpen: true };
-  if (inDoubt) return { text: `an answer of the hook ${inDoubt} may or may not have arrived by then`, isOpen: false };
+  if (arrived) return { text: `${arrived} answered`, isOpen: false };
+  if (waiting) return { text: `an answer of ${waiting} was not sent yet by then`, isOpen: true };
+  if (inDoubt) return { text: `an answer of ${inDoubt} may or may not have arrived by then`, isOpen: false };
   return undefined;
 }
 
