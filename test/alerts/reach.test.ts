@@ -380,6 +380,58 @@ it.each([
   expect([...new Set(mentioned)].sort()).toEqual(["7", "8"]);
 });
 
+it("a page for two people whose private messages are refused after the next step was taken: the fallback mentions both", async () => {
+  const { loop, other } = twoPlatforms();
+  refuse(loop, "dm-ann", "dm-ben");
+  const on = await watch(
+    {
+      ...route({
+        to: [OTHER],
+        escalate: [
+          { after: "5s", mention: ["ann", "ben"] },
+          { after: "5s", mention: ["cid"] },
+        ],
+      }),
+      fallback: [OPS],
+      people: { ann: ["loop:7"], ben: ["loop:8"], cid: ["other:9"] },
+    },
+    {
+      platform: loop,
+      others: [other],
+      direct: (ref) => parseAddress(ref.endsWith(":7") ? "loop:bot:dm-ann" : "loop:bot:dm-ben"),
+    },
+  );
+  await on.raise();
+  await on.advance(MINUTE);
+  const mentioned = on
+    .posted(OPS)
+    .flatMap(({ body }) => (body.mentions as { users?: string[] } | undefined)?.users ?? []);
+  expect([...new Set(mentioned)].sort()).toEqual(["7", "8"]);
+});
+
+it("a private page of which the copy is refused, too, goes to the next person of the rota", async () => {
+  const { loop, other, inOther } = twoPlatforms();
+  refuse(other, "dm-ann", "ops");
+  const on = await watch(
+    {
+      ...route({ escalate: [{ after: "5s", mention: ["oncall:support"] }] }),
+      fallback: [OTHER_OPS],
+      people: { ann: ["other:7"], lea: ["other:8"] },
+      rotas: {
+        support: { timezone: "UTC", rotate: { people: ["ann", "lea"], from: "2025-12-25T09:00", every: "3650d" } },
+      },
+    },
+    {
+      platform: loop,
+      others: [other],
+      direct: (ref) => parseAddress(ref === "other:7" ? "other:bot:dm-ann" : "other:bot:dm-lea"),
+    },
+  );
+  await on.raise();
+  await on.advance(MINUTE);
+  expect(escalated(inOther("dm-lea"))).toContain("lea");
+});
+
 it("one person is mentioned in the chat and another has no account there: the other is notified in a private chat", async () => {
   const on = await watch(
     {

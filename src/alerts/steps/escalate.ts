@@ -344,7 +344,6 @@ export const calledBy = ({ mention }: Pick<Step, "mention">, { config }: Pick<Al
 
 function countStep({ alert }: Plan, urging: Urging, step: TakenStep): void {
   delete urging.refusedAt;
-  delete urging.copiedFor;
   urging.steps++;
   alert.steps++;
   urging.taken = [...(urging.taken ?? []), step];

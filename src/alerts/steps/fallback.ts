@@ -82,7 +82,7 @@ export function fallback(
   // What only waits is called elsewhere when its platform is away.
   const isLost = inhibitors.isAway(destination) || (loss.fate !== "unsent" && loss.fate !== "waiting");
   const others = mentions.filter((one) => !called.includes(readMention(one).name));
-  if (isLost && notice && name === undefined)
+  if (isLost && notice && (name === undefined || notice.copy !== undefined))
     callWithout(plan, destination, { ...notice, mentions: others }, loss, elsewhere, alerting);
   const left: Mentioned[] = [];
   if (notice?.kind === "escalation") {
@@ -130,13 +130,14 @@ export function fallback(
 }
 
 /** The copy of a private message is one of its own, unless an earlier copy of the step mentions its person: that one is not repeated. */
-function keyOfCopy(plan: Plan, { key, copy, sentTo }: Unsaid, mentions: readonly string[]): string {
-  const { urging } = lastStepOf(plan, key) ?? {};
+function keyOfCopy({ alert }: Plan, { key, copy, sentTo }: Unsaid, mentions: readonly string[]): string {
+  const { route = "", step = "" } = stepOf(key) ?? {};
+  const urging = alert.urged?.[route];
   if (urging === undefined || copy !== undefined) return key;
   const known = urging.copiedFor ?? [];
-  const names = mentions.map((one) => readMention(one).name);
-  urging.copiedFor = [...new Set([...known, ...names])];
-  return sentTo === undefined || known.includes(sentTo) ? key : copyKey(key, sentTo);
+  const copied = mentions.map((one) => `${step} ${readMention(one).name}`);
+  urging.copiedFor = [...new Set([...known, ...copied])];
+  return sentTo === undefined || known.includes(`${step} ${sentTo}`) ? key : copyKey(key, sentTo);
 }
 
 /** Which message it was, and no more than is known of it. */

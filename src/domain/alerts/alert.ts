@@ -87,7 +87,7 @@ export interface Urging {
   inDoubtAt?: string[];
   /** Chats that refused a page of the last step: whom it mentions was not notified there. */
   refusedAt?: string[];
-  /** Names of the people whom copies of the last step's page mention. */
+  /** The people whom copies of its pages mention, each as `place among those taken, a space, name`. */
   copiedFor?: string[];
   /** When the alert took this route, if that was later than it began to fire. */
   since?: number;
