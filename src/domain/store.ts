@@ -351,13 +351,14 @@ export interface OutboxStore {
   ): Promise<void>;
   /** Later, as `retryAt`, but no request was made: nothing is counted, and the reason of an attempt before stays. */
   postpone(id: string, dueAt: number, reason: string): Promise<void>;
-  /** Ends an open or held delivery; `superseded` and `cancelled` also end a dead or superseded one. */
+  /** Ends an open or held delivery; `superseded` and `cancelled` also end a dead or superseded one. `sight`: what SLA clocks are to know of that. */
   finish(
     id: string,
     status: "held" | "suppressed" | "cancelled" | "superseded" | "dead" | "sent",
     reason: string,
     at: number,
     hasHooks?: boolean,
+    sight?: ConversationSight | undefined,
   ): Promise<void>;
   /** Cancels an open delivery of which no part was sent or is being sent. False: there is no such delivery. `hasHooks`: as for `finish`. */
   withdraw(id: string, reason: string, at: number, hasHooks: boolean): Promise<boolean>;
@@ -371,7 +372,7 @@ export interface OutboxStore {
   release(
     id: string,
     at: number,
-    options?: { expiresAt?: number; confirmed?: boolean; hasHooks?: boolean },
+    options?: { expiresAt?: number; confirmed?: boolean; hasHooks?: boolean; sight?: ConversationSight | undefined },
   ): Promise<boolean>;
   /** The clock was set: open deliveries were created, fall due and expire that much later (earlier when negative). */
   shift(stepMs: number): Promise<void>;

@@ -23,6 +23,7 @@ import { isOriginalDeleted, retractIfDeleted } from "./outbound/retract.js";
 import { freezeAndSend, giveBack, type Prepared, prepare, sendPrepared } from "./outbound/send/freeze-and-send.js";
 import { sendParts } from "./outbound/send/send-parts.js";
 import type { Outbound, Then } from "./outbound/sending.js";
+import { sightOfWithheld } from "./outbound/sight-of-copy.js";
 import { placeAmongChanges, supersedeDead } from "./outbound/superseded.js";
 import { wasChanged } from "./outbound/withdraw.js";
 
@@ -160,7 +161,8 @@ async function carryOut(
     if (await wasChanged(delivery, out)) return "again";
     await notifyAsker(delivery, decision.kind, decision.reason, out);
     if (decision.kind === "cancelled") await notifyOfWithheldCopy(delivery, out);
-    return finish(delivery, decision.kind, decision.reason, out, decision.logged);
+    const { kind, reason, logged } = decision;
+    return finish(delivery, kind, reason, out, { logged, sight: sightOfWithheld(delivery, kind, out) });
   }
   // Hooks may have taken their time.
   if (delivery.mirrors && (await retractIfDeleted(delivery, out))) return "again";

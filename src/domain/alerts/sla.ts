@@ -154,6 +154,8 @@ export interface ConversationSight {
   byHook?: boolean;
   /** `said`: the row of the inbox that brought it; for what a hook says on its own, the newest one by then. An answer answers no later row. */
   inboxId?: number;
+  /** `edited`: no change by its author; hooks held or withheld its copy, or an operator released it, and `text` is what may be quoted now. */
+  copy?: "held" | "withheld" | "released";
   /** `moved`: where to. */
   toChatId?: string;
 }
@@ -179,6 +181,8 @@ export interface CaseTurn {
   userId?: string;
   words?: string;
   inboxId?: number;
+  /** Hooks held its copy, so its words are not quoted: withheld with all corrections of it, until an operator releases it. */
+  withheld?: "held" | "withheld";
 }
 
 /** A customer's matter in a conversation: from their first message to its end. */

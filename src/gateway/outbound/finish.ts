@@ -1,4 +1,5 @@
 /** The ways a delivery ends without a request, or with none that posted it; and who is told. */
+import type { ConversationSight } from "../../domain/alerts/sla.js";
 import { saysInDoubt } from "../../domain/deliveries/given-up.js";
 import type { Delivery } from "../../domain/store.js";
 import { showEnd } from "./notices/answer-notices.js";
@@ -10,14 +11,14 @@ type Ending = "held" | "suppressed" | "cancelled" | "superseded" | "dead" | "sen
 
 /**
  * Settles it under this status. `delivery_failed` tells of what was given up or cancelled; held is not given up. `logged`: the reason for
- * the log, where `reason` has the words of a hook.
+ * the log, where `reason` has the words of a hook. `sight`: what it means for SLA clocks.
  */
 export async function finish(
   delivery: Delivery,
   ending: Ending,
   reason: string,
   out: Outbound,
-  logged = reason,
+  { logged = reason, sight }: { logged?: string | undefined; sight?: ConversationSight | undefined } = {},
 ): Promise<Then> {
   const isGivenUp = ending === "dead" || ending === "held";
   const status = delivery.isCourtesy && isGivenUp ? "cancelled" : ending;
@@ -33,7 +34,9 @@ export async function finish(
   if ((status === "dead" || isUnknown) && isAnswer && delivery.status !== "held")
     await notifyAsker(delivery, status, reason, out);
   const hasFailed = status === "dead" || status === "cancelled";
-  await out.store.outbox.finish(delivery.id, status, reason, now, hasFailed && out.registry.isHeard("delivery_failed"));
+  const hasHooks = hasFailed && out.registry.isHeard("delivery_failed");
+  await out.store.outbox.finish(delivery.id, status, reason, now, hasHooks, sight);
+  if (sight) out.watch?.seen(sight);
   out.observe.deliverySettled?.(delivery.address.platform, status, now - delivery.createdAt, delivery.cause);
   if (status === "held" || status === "dead")
     out.logger.warn(

@@ -7,6 +7,7 @@ import { showEnd } from "./notices/answer-notices.js";
 import { reportSent } from "./notices/report-sent.js";
 import { isOriginalDeleted } from "./retract.js";
 import type { Outbound } from "./sending.js";
+import { sightOfReleased } from "./sight-of-copy.js";
 
 /** Far more than are ever made. */
 const HELD_EDITS = 100;
@@ -22,10 +23,12 @@ export async function changesHeldWith(deliveryId: string, { store }: Outbound): 
 export async function release(deliveryId: string, confirmed: boolean, out: Outbound): Promise<boolean> {
   const { store, registry, clock, config } = out;
   const now = clock.now();
-  // Bounded anew: later messages of its chat wait behind it.
-  const options = { expiresAt: now + config.ttl, confirmed, hasHooks: registry.isHeard("message_sent") };
   const changes = await changesHeldWith(deliveryId, out);
   const before = await store.outbox.get(deliveryId);
+  const shown = changes[0]?.message ?? before?.frozen ?? before?.message;
+  const sight = before?.status === "held" ? sightOfReleased(before, shown, out) : undefined;
+  // Bounded anew: later messages of its chat wait behind it.
+  const options = { expiresAt: now + config.ttl, confirmed, hasHooks: registry.isHeard("message_sent"), sight };
   const isLetter = before?.status === "held" || before?.status === "dead";
   const isTakenBack =
     changes.some(({ operation }) => operation === "delete") || (isLetter && (await isOriginalDeleted(before, out)));
@@ -33,6 +36,7 @@ export async function release(deliveryId: string, confirmed: boolean, out: Outbo
   if (isDeleted) await store.outbox.finish(deliveryId, "cancelled", DELETED_BEFORE, now);
   else if (!(await store.outbox.release(deliveryId, now, options))) return false;
   else if (isTakenBack) await store.outbox.cancelRest(deliveryId, DELETED_BEFORE, now, false);
+  if (sight && !isDeleted) out.watch?.seen(sight);
   const delivery = await store.outbox.get(deliveryId);
   if (!delivery) return true;
   if (isDeleted) await showEnd(delivery, "cancelled", DELETED_BEFORE, out);

@@ -233,9 +233,11 @@ export function createOutbox(
         if (record?.status !== "waiting" && record?.status !== "sending") return;
         postpone.run(dueAt, reason, JSON.stringify(markUnwritten(parseParts(record))), record.seq);
       }),
-    finish: (id, status, reason, at, hasHooks = false) =>
+    finish: (id, status, reason, at, hasHooks = false, sight) =>
       write(() => {
-        if (finish.run(status, reason, at, id, status).changes > 0 && hasHooks) addEnd(id);
+        if (finish.run(status, reason, at, id, status).changes === 0) return;
+        if (hasHooks) addEnd(id);
+        if (sight) insertSight(sight);
       }),
     withdraw: (id, reason, at, hasHooks) =>
       write(() => {
@@ -267,10 +269,11 @@ export function createOutbox(
       }),
     shift: (stepMs) => write(() => void shift.run(stepMs, stepMs, stepMs)),
     dueNow: (key, at) => write(() => void dueNow.run(at, at, key, key, key)),
-    release: (id, at, { expiresAt, confirmed = false, hasHooks = false } = {}) =>
+    release: (id, at, { expiresAt, confirmed = false, hasHooks = false, sight } = {}) =>
       write(() => {
         const record = find.get(id);
         if (record?.status !== "held" && record?.status !== "dead") return false;
+        if (sight) insertSight(sight);
         const isFrozen = record.frozen !== null;
         const hasArrived = confirmed && mayHaveBeenSent(record);
         release.run(isFrozen || hasArrived ? "sending" : "waiting", at, expiresAt ?? null, record.seq);

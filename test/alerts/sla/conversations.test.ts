@@ -1009,6 +1009,88 @@ describe.each(["first", "next"])("an answer on its way while the customer writes
   });
 });
 
+describe("the words of a message whose copy hooks withhold", () => {
+  const WITHHELD = "(withheld by a hook)";
+  const DM = { userId: "7", displayName: "Ada", chatId: "dm-7", isDm: true };
+
+  async function guarded() {
+    let isDown = true;
+    const desk = await support({
+      gateway: { default_route: { forward: "loop:bot:desk" } },
+      hooks: (registry) =>
+        void registry.registerModifying(
+          "message_sending",
+          ({ message: { text } }: { message: { text: string } }) => {
+            if (text.includes("wait") && isDown) throw new Error("the guard is down");
+            return text.includes("SECRET") ? { cancel: "a secret" } : null;
+          },
+          { name: "guard", failurePolicy: "fail-closed" },
+        ),
+    });
+    let edits = 0;
+    return {
+      ...desk,
+      repair: () => {
+        isDown = false;
+      },
+      async correct(messageId: string, text: string) {
+        const message = messageOf(text, { ...DM, messageId, isEdit: true, receivedAt: desk.clock.now() });
+        await desk.rig.receive({ kind: "edited", eventId: `edit:${messageId}:${++edits}`, message });
+        await desk.rig.settled(`edit:${messageId}:${edits}`, "dm-7");
+        await desk.pass(1);
+      },
+      quoted: async () => (await desk.rig.store.sla.list({ policyId: "first", limit: 1 }))[0]?.entity.lastWords,
+      texts: () => desk.rig.platform.texts("desk"),
+    };
+  }
+
+  it("are not quoted by alerts, and the words of a correction that is shown are", async () => {
+    const { customer, correct, quoted, pass, signals, texts } = await guarded();
+    await customer("plain question", DM);
+    expect(await quoted()).toBe("plain question");
+    const id = await customer("my SECRET pin", DM);
+    expect(await quoted()).toBe(WITHHELD);
+    await pass(16 * MINUTE);
+    expect(signals.map(({ state, entity }) => [state, entity?.lastWords])).toEqual([
+      ["warned", WITHHELD],
+      ["firing", WITHHELD],
+    ]);
+    await correct(id, "my pin");
+    expect(await quoted()).toBe("my pin");
+    await correct(id, "my SECRET pin, again");
+    expect(await quoted()).toBe(WITHHELD);
+    expect(texts().join()).not.toContain("SECRET");
+  });
+
+  it("are quoted again once an operator releases what is held, as the copy has them", async () => {
+    const { rig, customer, correct, quoted, repair, pass, texts } = await guarded();
+    const id = await customer("please wait", DM);
+    expect(await quoted()).toBe(WITHHELD);
+    await correct(id, "please wait: it is *late*");
+    expect(await quoted()).toBe(WITHHELD);
+    repair();
+    const [held] = await rig.store.outbox.list({ status: "held", limit: 1 });
+    await rig.gateway.release(held?.id ?? "");
+    await pass(1);
+    expect(texts()).toEqual([expect.stringContaining("it is *late*")]);
+    expect(await quoted()).toBe("please wait: it is *late*");
+  });
+
+  it("are not quoted after a crash that came before the SLA part saw that", async () => {
+    const before = await guarded();
+    const id = await before.customer("plain question", DM);
+    await before.sla.stop();
+    const message = messageOf("my SECRET pin", { ...DM, messageId: id, isEdit: true });
+    await before.rig.receive({ kind: "edited", eventId: "edit:x", message });
+    await before.rig.idle();
+    await before.rig.crash();
+    const { file, platform } = before.rig;
+    const desk = await support({ file, clock: before.clock, platforms: [platform] });
+    await desk.pass(1);
+    expect((await desk.rig.store.sla.list({ policyId: "first", limit: 1 }))[0]?.entity.lastWords).toBe(WITHHELD);
+  });
+});
+
 describe("what the gateway saw", () => {
   it("is kept with the settling of the message, and taken up after a crash that came before anybody looked", async () => {
     const before = await startRig({

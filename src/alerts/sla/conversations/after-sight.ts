@@ -3,6 +3,7 @@
 import type { CaseTurn, ConversationSight, SlaCase } from "../../../domain/alerts/sla.js";
 import { formatAddress } from "../../../domain/chat/address.js";
 import { hasRole } from "../../../domain/chat/identity.js";
+import { withoutUndefined } from "../../../lib/without-undefined.js";
 import type { ConversationsConfig } from "../config.js";
 
 /** The latest turns; older ones cannot be undone any more. */
@@ -128,8 +129,15 @@ function withTurns(known: SlaCase, all: readonly CaseTurn[]): SlaCase {
 /** Another text of the same message is no new question. */
 function afterEdit(known: SlaCase, sight: ConversationSight): SlaCase {
   const isEdited = ({ by, messageId }: CaseTurn) => by === "customer" && messageId === sight.messageId;
-  const { words } = turnOf(sight);
-  return { ...known, turns: known.turns.map((turn) => (isEdited(turn) ? { ...turn, words } : turn)) };
+  return { ...known, turns: known.turns.map((turn) => (isEdited(turn) ? withWords(turn, sight) : turn)) };
+}
+
+/** What hooks withheld from the readers of its copy is not quoted to them. */
+function withWords({ withheld, ...turn }: CaseTurn, sight: ConversationSight): CaseTurn {
+  const { copy } = sight;
+  const isAsItWas = copy === undefined ? withheld === "held" : copy === "released" && withheld === undefined;
+  if (isAsItWas) return withoutUndefined({ ...turn, withheld });
+  return withoutUndefined({ ...turn, words: turnOf(sight).words, withheld: copy === "released" ? undefined : copy });
 }
 
 /** When the case was opened, without the turns that are missing: the first one counts, unless earlier turns were not kept. */
