@@ -22,7 +22,7 @@ import { roleToHear } from "./assignee.js";
 import { type Counts, createCounts } from "./counts.js";
 import type { OrchestratorDeps } from "./deps.js";
 import { createDispatch, type Dispatch } from "./dispatch.js";
-import { createRooms } from "./rooms.js";
+import { createRooms, type Rooms } from "./rooms.js";
 import type { Progress } from "./runners/runner.js";
 import { createRunning, type Running } from "./running.js";
 import { createShow, type Show } from "./show.js";
@@ -31,7 +31,7 @@ import { createFinish, type Finish } from "./tasks/finish.js";
 import { afterChange, handleChanges, TASK_KINDS } from "./tasks/notify-change.js";
 import { createRunEnds, type RunEnds } from "./tasks/run-ends.js";
 import { step } from "./tasks/step.js";
-import { createTransitions, type Transitions } from "./tasks/transition.js";
+import { createTransitions, type Transitioned, type Transitions } from "./tasks/transition.js";
 
 export interface OrchestratorStatus {
   counts: Readonly<Record<TaskStatus, number>>;
@@ -84,6 +84,7 @@ class TaskOrchestrator implements Omit<Orchestrator, keyof Requests> {
   readonly #show: Show;
   readonly #arrivals: Arrivals;
   readonly #runEnds: RunEnds;
+  readonly #rooms: Rooms;
   readonly #dispatch: Dispatch;
   readonly #stopping = new AbortController();
   #phase: "new" | "running" | "stopping" = "new";
@@ -137,21 +138,21 @@ class TaskOrchestrator implements Omit<Orchestrator, keyof Requests> {
     const finish = createFinish(transitions, config, clock);
     this.requests = { ...transitions, ...finish, ...createAsked({ ...deps, transitions, finish }) };
     this.#arrivals = createArrivals({ store, amend: transitions.amend, chat, nameOf, logger });
-    this.#runEnds = createRunEnds({ keyValue, get, finish });
-    const rooms = createRooms(config, () => this.#dispatch.wake());
+    this.#runEnds = createRunEnds({ keyValue, finish });
+    this.#rooms = createRooms(config, () => this.#wakeDispatch());
     const stepDeps = {
       ...deps,
       transitions,
       finish,
       runEnds: this.#runEnds,
-      rooms,
+      rooms: this.#rooms,
       running: this.#running,
       stopping: this.#stopping.signal,
     };
     this.#dispatch = createDispatch({
       store,
       step: (task) => step(task, stepDeps),
-      roomFor: rooms.left,
+      roomFor: this.#rooms.left,
       mayStart: () => this.#phase === "running" && this.#held === undefined && !this.#stopping.signal.aborted,
       clock,
       logger,
@@ -266,15 +267,34 @@ class TaskOrchestrator implements Omit<Orchestrator, keyof Requests> {
     this.#ticking = clock.after(config().tick, () => this.#tick());
   }
 
-  /** Runs whose gateway is gone: those that had ended, then those that were cut off. */
+  /** Runs whose gateway is gone: those that had ended, and those that were cut off. No other task waits for the hooks that are asked about them. */
   async #recover(): Promise<void> {
-    await this.#runEnds.recover();
-    for (const task of await this.store.stale(this.#deps.owner))
-      await this.requests.interrupted(task, {
-        actor: { by: "orchestrator" },
-        crashes: this.#deps.stops?.wasLast ? 0 : 1,
-        why: "the gateway ended while it ran",
+    const tasks = await this.store.stale(this.#deps.owner);
+    const ends = await this.#runEnds.left(tasks);
+    for (const task of tasks) {
+      const end = ends.get(task.id);
+      const runId = task.run?.id ?? "";
+      this.#running.startRun({
+        task,
+        runId,
+        runner: async () => end?.ending ?? { how: "interrupted", result: { ok: false, output: "" } },
+        timeoutMs: this.#deps.config().max_duration,
+        ended: async (ending) => {
+          if (end !== undefined) await this.#runEnds.conclude(task, runId, ending, end.durationMs);
+          else await this.#cutOff(task);
+        },
+        // It starts again before what waits for room.
+        over: this.#rooms.take(task.assignTo) ?? (() => {}),
       });
+    }
+  }
+
+  #cutOff(task: Task): Promise<Transitioned> {
+    return this.requests.interrupted(task, {
+      actor: { by: "orchestrator" },
+      crashes: this.#deps.stops?.wasLast ? 0 : 1,
+      why: "the gateway ended while it ran",
+    });
   }
 
   async #watchOpen(): Promise<void> {

@@ -17,6 +17,18 @@ afterAll(removeAll);
 
 const once = { shell: { sh: 'echo "$HOOKGATE_TASK_ID $HOOKGATE_RUN_ID" >> runs' } };
 
+/** Its hook takes as long as there is no `go`, for the task "slow". */
+const slowPlugin = (hook: string) => `
+const { appendFileSync, existsSync } = process.getBuiltinModule("node:fs");
+const here = (name) => new URL("./" + name, import.meta.url);
+export default { id: "slow", setup(api) {
+  api.hooks.register({ hook: "${hook}", phase: "before", id: "waits", timeoutMs: 120_000, async handler({ data, dispatchId, attempt }) {
+    if (data.task.title !== "slow") return;
+    appendFileSync(here("asked"), JSON.stringify({ dispatchId, attempt }) + "\\n");
+    while (!existsSync(here("go"))) await new Promise((done) => setTimeout(done, 20));
+  } });
+} };`;
+
 describe("killed in a transition", () => {
   /** One for all: each test kills it at another place, and finds it running again. */
   let shared: GatewayProcess | undefined;
@@ -179,6 +191,36 @@ describe("killed in a transition", () => {
         expect(told().map(({ data }) => data.reason)).toEqual(Array(2).fill("the program exited with 3"));
     },
     60_000,
+  );
+
+  it.each([
+    ["a run that had ended", "task:complete", "true", [1, 2]],
+    ["a run that was cut off", "task:retry", "[ -e killed ] || sleep 60", [1]],
+  ])(
+    "hooks that are asked about %s keep no other task from starting",
+    async (_, hook, sh, attempts) => {
+      const gateway = await start({ work: { shell: { sh: `echo run >> runs; ${sh}` } }, other: once });
+      await gateway.kill();
+      writeFileSync(join(gateway.folder, "plugin.mjs"), slowPlugin(hook));
+      await again(gateway);
+      const slow = await add(gateway, "/task add work slow");
+      const asked = () => lines(gateway, "asked").map((line) => JSON.parse(line));
+      await until(
+        () => (hook === "task:retry" ? lines(gateway, "runs") : asked()).length === 1,
+        "the place of the kill",
+      );
+      await gateway.kill();
+      writeFileSync(join(gateway.folder, "killed"), "");
+      await again(gateway);
+      await until(() => asked().length === attempts.length, "the hook being asked after the start");
+      expect(await ends(gateway, await add(gateway, "/task add other quick"))).toMatchObject({ status: "done" });
+      expect(await show(gateway, slow)).toMatchObject({ status: "in_progress" });
+      writeFileSync(join(gateway.folder, "go"), "");
+      expect(await ends(gateway, slow)).toMatchObject({ status: "done" });
+      expect(asked().map(({ attempt }) => attempt)).toEqual(attempts);
+      expect(new Set(asked().map(({ dispatchId }) => dispatchId)).size).toBe(1);
+    },
+    90_000,
   );
 
   it("what must not run twice waits for a person, with the reason; what counts it as a failure has failed", async () => {

@@ -11,18 +11,17 @@ import type { Finish } from "./finish.js";
 export interface RunEnds {
   /** How a run of this process ended. */
   conclude(task: Task, runId: string, ending: Ending, durationMs: number): Promise<void>;
-  /** What an earlier process stored and did not conclude. Before anything starts. */
-  recover(): Promise<void>;
+  /** What an earlier process stored and did not conclude, of these tasks of its own. */
+  left(tasks: readonly Task[]): Promise<ReadonlyMap<string, RunEnd>>;
 }
 
 export interface RunEndDeps {
   keyValue: Pick<KeyValueStore, "list" | "set" | "delete">;
-  get(id: string): Promise<Task | undefined>;
   finish: Pick<Finish, "concluded">;
 }
 
 /** By task id. `attempt`: of the task. */
-interface RunEnd {
+export interface RunEnd {
   runId: string;
   attempt: number;
   ending: Ending;
@@ -31,7 +30,7 @@ interface RunEnd {
 
 const SCOPE = "task.ends";
 
-export function createRunEnds({ keyValue, get, finish }: RunEndDeps): RunEnds {
+export function createRunEnds({ keyValue, finish }: RunEndDeps): RunEnds {
   return {
     async conclude({ id, attempt }, runId, ending, durationMs) {
       const end: RunEnd = { runId, attempt, ending, durationMs };
@@ -39,15 +38,17 @@ export function createRunEnds({ keyValue, get, finish }: RunEndDeps): RunEnds {
       await finish.concluded(id, runId, ending, durationMs);
       await keyValue.delete(SCOPE, id);
     },
-    async recover() {
+    async left(tasks) {
+      const left = new Map<string, RunEnd>();
+      const byId = new Map(tasks.map((task) => [task.id, task]));
       for (const { key: id, value } of await keyValue.list(SCOPE, "")) {
         const end = value as RunEnd;
-        const task = await get(id);
-        // Else the crash came after the end was written.
-        if (task?.status === "in_progress" && task.run?.id === end.runId && task.attempt === end.attempt)
-          await finish.concluded(id, end.runId, end.ending, end.durationMs);
-        await keyValue.delete(SCOPE, id);
+        const task = byId.get(id);
+        if (task?.run?.id === end.runId && task.attempt === end.attempt) left.set(id, end);
+        // The crash came after the end was written.
+        else await keyValue.delete(SCOPE, id);
       }
+      return left;
     },
   };
 }
