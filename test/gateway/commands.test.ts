@@ -622,3 +622,38 @@ it("the answer to a command that is typed in a group goes before the copies that
   expect(platform.texts("-group")).toEqual(["1", "2", "1 owner", "3", "4"]);
   expect((await rig.gateway.status()).pauses).toEqual([]);
 });
+
+it.each([
+  ["a refusal", "/fire-hook x", "3", "You may not do that here. "],
+  ["a refusal of a person without a role", "/list", "99", "You may not do that here. "],
+  ["a question", "/ask", "1", "This command asks a question "],
+  ["an answer that a hook withheld", "/whoami", "1", "The answer was withheld "],
+])("the line in a full group that stands in for %s goes before the copies, too", async (_, line, userId, words) => {
+  const platform = new LoopbackPlatform("loop", {
+    limits: { perSecond: 1_000, perGroupPerMinute: 2 },
+    privateAddress: (at, id) => ({ ...at, chatId: `dm-${id}` }),
+  });
+  platform.script = ({ address }) =>
+    address.chatId.startsWith("dm-") ? { kind: "permanent", error: "403 can't initiate conversation" } : undefined;
+  platform.width = 4_000;
+  const ask: Command = {
+    ...whoami,
+    name: "ask",
+    run: async () => ({ message: { text: "Really?" }, outcome: "refused", isQuestion: true }),
+  };
+  const rig = await start({ platforms: [platform], commands: [...commands, ask] });
+  rig.registry.registerModifying("message_sending", ({ message }) =>
+    message.text.startsWith("1 owner") ? { cancel: true } : undefined,
+  );
+  const at = { platform: "loop", botId: "bot", chatId: "-group" };
+  for (const text of ["1", "2", "3", "4"])
+    await rig.gateway.send(at, { text }, { cause: { kind: "api", id: "test", depth: 0 } });
+  await until(() => platform.texts("-group").length === 2, "a full minute");
+  await rig.say(line, { chatId: "-group", userId });
+  await until(async () => (await rig.store.outbox.counts()).sending === 2, "both waiting for the next minute");
+  await until(async () => {
+    await rig.clock.advance(5_000);
+    return platform.texts("-group").length === 5;
+  }, "all sent");
+  expect(platform.texts("-group")).toEqual(["1", "2", expect.stringContaining(words), "3", "4"]);
+});

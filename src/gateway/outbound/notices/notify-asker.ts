@@ -50,6 +50,7 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
     interaction,
     visibleTo,
     isCourtesy: true,
+    urgency: delivery.urgency,
     skipsHooks: true,
     // A person who cannot be written to directly sees at least where they asked that there is something to look into.
     openly:

@@ -1,6 +1,5 @@
 /** What follows from a request that was not plainly sent. The one place that decides about retries, dead letters and other ways out. */
 import type { Adapter, SendResult } from "../../../domain/chat/adapter.js";
-import { formatAddress } from "../../../domain/chat/address.js";
 import { openlyId } from "../../../domain/chat/openly.js";
 import { IN_DOUBT, mayBeShown, saysInDoubt } from "../../../domain/deliveries/given-up.js";
 import { queueOf, waitsAlone } from "../../../domain/deliveries/outbox-queue.js";
@@ -249,7 +248,7 @@ const withPartCount = ({ parts }: Delivery, error: string) => `${error}${partCou
  * It is a delivery of its own, through its own hooks. Its id makes it the only one for this person and place in its ten minutes, or for one message of theirs (`isForEach`).
  */
 async function sayOpenly(delivery: Delivery, out: Outbound): Promise<void> {
-  const { openly, cause, skipsHooks } = delivery;
+  const { openly, cause, skipsHooks, urgency } = delivery;
   const id = openlyId(delivery);
   if (!openly || id === undefined) return;
   const { address, message } = openly;
@@ -262,8 +261,9 @@ async function sayOpenly(delivery: Delivery, out: Outbound): Promise<void> {
     cause,
     expiresAt: now + out.config.ttl,
     isCourtesy: true,
+    urgency,
     skipsHooks: skipsHooks === true,
   };
   await out.store.outbox.enqueue([word], now);
-  out.wake(formatAddress(address));
+  out.wake(queueOf(word));
 }
