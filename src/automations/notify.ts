@@ -172,7 +172,7 @@ export function namesNoHere(notify: Definition["notify"], run: AutomationRun, pa
 }
 
 function placeOf(text: string, { conversation }: AutomationRun, payload: unknown): Address | undefined {
-  if (text !== HERE) return parseAddress(text);
+  if (text !== HERE) return parseAddress(text.trim());
   if (conversation !== undefined) return parseAddress(conversation);
   return typeof payload === "object" && payload !== null ? conversationOf({ ...payload }) : undefined;
 }

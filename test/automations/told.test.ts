@@ -234,6 +234,32 @@ hooks:
     expect(await notices("general")).toHaveLength(1);
   });
 
+  test("a mission that is shown where the event was fails when the event names no chat, as a message there does", async () => {
+    const live = await liveApp(
+      {
+        "hookgate.yaml": `
+events: { w: { secret_env: EVENT_SECRET } }
+hooks:
+  - { id: card, on: "event:w", run: { mission: { plan: good, at: here } } }
+  - { id: chosen, on: "event:w", run: { mission: { plan: good, at: "{{ event.where }}" } } }
+  - { id: text, on: "event:w", run: { chat: { to: here, text: hello } } }
+`,
+        "missions/good.yaml": `groups: [{ name: a, tasks: [{ id: t, assignTo: "person:web:1" }] }]`,
+      },
+      { env: { EVENT_SECRET: "whsec_dGhlIHNlY3JldCBvZiB0aGUgZXZlbnRzIG9mIGEgdGVzdA==" } },
+    );
+    const failed = { status: "failed", statusReason: "here: the event is about no conversation" };
+    const nowhere = { payload: { where: "ops" } };
+    expect(await live.fire("text", nowhere)).toMatchObject(failed);
+    expect(await live.fire("card", nowhere)).toMatchObject(failed);
+    expect(await live.fire("chosen", nowhere)).toMatchObject({
+      status: "failed",
+      statusReason: "ops: this is no address",
+    });
+    const shown = { payload: { platform: "web", botId: "web", chatId: "general", where: "web:web:general" } };
+    for (const hook of ["card", "chosen"]) expect(await live.fire(hook, shown)).toMatchObject({ status: "succeeded" });
+  });
+
   test("history stays when a hook goes, and is cut to what each hook keeps", async () => {
     const live = await liveApp({
       "hookgate.yaml": `

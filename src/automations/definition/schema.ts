@@ -3,7 +3,7 @@ import { z } from "zod";
 import { CONTRIBUTION_KINDS } from "../../hooks/contribution.js";
 import { deadline, duration, someDeadline, someDuration } from "../../lib/validation/config-fields.js";
 import { EMPTY } from "../../lib/validation/plain-issues.js";
-import { chatAddress } from "../outgoing/chat-address.js";
+import { fixedChatAddress } from "../outgoing/chat-address.js";
 import { triggerOptions } from "../triggers/index.js";
 import { NOTIFIED } from "./definition.js";
 
@@ -69,10 +69,10 @@ const notify = z.strictObject({
       "Which outcomes of its runs. failed: also when a model decided nothing and all its tool calls failed. succeeded: it ended without an error, or some tool calls failed, which the notice names; its messages are sent after that, and `/runs ID` shows what became of them. skipped: it was skipped after its steps ran, or a gate refused a run in the background that no person fired; what else a gate refused is listed by /runs only.",
     ),
   to: z
-    .array(chatAddress)
+    .array(fixedChatAddress)
     .default([])
     .describe(
-      "Addresses, or here: the chat that the event is about. Without addresses, those of `automations.alerts`; also in place of here when the event names no chat.",
+      "Addresses, or here: the chat that the event is about; no templates. Without addresses, those of `automations.alerts`; also in place of here when the event names no chat.",
     ),
 });
 

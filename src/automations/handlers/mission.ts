@@ -3,13 +3,15 @@ import { z } from "zod";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { suggestion } from "../../lib/validation/schema-issues.js";
 import type { Handler } from "../handler.js";
-import { chatAddress, placeOf } from "../outgoing/chat-address.js";
+import { chatAddress, placeOf, whyNoPlace } from "../outgoing/chat-address.js";
 
 const missionOptions = z.strictObject({
   plan: z.string().min(1).max(64).describe("A plan: the name of a file in the folder `missions`, or the id in it."),
   at: chatAddress
     .optional()
-    .describe("Where it is shown as it goes on: an address, or here. Nowhere in chat when absent."),
+    .describe(
+      "Where it is shown as it goes on: an address, or here; when that names no chat, the run fails. Nowhere in chat when absent.",
+    ),
 });
 
 export const missionHandler: Handler<z.output<typeof missionOptions>> = {
@@ -29,6 +31,9 @@ export const missionHandler: Handler<z.output<typeof missionOptions>> = {
     const rendered = `mission ${plan}`;
     if (dryRun) return { kind: "decided", decision: { kind: "pass" }, rendered, output: { dryRun: true } };
     const address = at === undefined ? undefined : placeOf(at, event);
+    // A mission that nobody sees would wait for an approval that nobody gives.
+    if (at !== undefined && address === undefined)
+      return { kind: "failed", error: `${at}: ${whyNoPlace(at)}`, isRetryable: false, rendered };
     try {
       const missionId = await reach.startMission(plan, {
         by: `hook:${hookId}`,

@@ -20,6 +20,11 @@ export const chatAddress = z.string().superRefine((text, context) => {
   if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
 });
 
+/** One that is used as it is written. */
+export const fixedChatAddress = chatAddress.refine((text) => !isTemplate(text), {
+  error: "notify.to takes no template: write an address, or here",
+});
+
 /** The problem of a platform that no template fills in. */
 function knownPlatformProblem(text: string): string | undefined {
   const [platform = ""] = text.trim().split(":");
@@ -30,6 +35,10 @@ function knownPlatformProblem(text: string): string | undefined {
 export function placeOf(text: string, event: Readonly<Record<string, unknown>>): Address | undefined {
   return text.trim() === HERE ? conversationOf(event) : parseAddress(text.trim());
 }
+
+/** Why a text names no place. */
+export const whyNoPlace = (text: string) =>
+  text.trim() === HERE ? "the event is about no conversation" : "this is no address";
 
 /** Payloads name a conversation in `message`, `address`, or themselves. */
 export function conversationOf(event: Readonly<Record<string, unknown>>): Address | undefined {

@@ -192,6 +192,15 @@ hooks:
       [expect.stringMatching(/^5 match\.when: .*mesage/)],
     ],
     [
+      "a template in notify.to, which nothing fills in, and texts there that are no address",
+      `id: a\non: message_received\nnotify:\n  to: ["{{ event.where }}", "web:web:{{ event.room }}", "#general"]\n${RUN}`,
+      [
+        "5 notify.to.0: notify.to takes no template: write an address, or here",
+        "5 notify.to.1: notify.to takes no template: write an address, or here",
+        '5 notify.to.2: expected here, or platform:bot:chat or platform:bot:chat:thread, got "#general"',
+      ],
+    ],
+    [
       "platforms that there are not, alone and before an id",
       `id: a\non: message_received\nmatch:\n  platforms: [web, discrod]\n  users: ["1", "telegarm:2"]\n  chats: ["irc:3"]\n${RUN}`,
       [

@@ -4,7 +4,7 @@ import { shortenMessage } from "../../../domain/chat/long-message.js";
 import type { OutboundMessage } from "../../../domain/chat/message.js";
 import { errorMessage, HookgateError } from "../../../lib/errors.js";
 import type { Handler, HandlerResult } from "../../handler.js";
-import { placeOf } from "../../outgoing/chat-address.js";
+import { placeOf, whyNoPlace } from "../../outgoing/chat-address.js";
 import type { RunContext } from "../../run-context.js";
 import { cleanLabel, commandProblems, wantedProblems } from "./buttons.js";
 import { addressProblem, type ChatOptions, chatOptions, isEmpty } from "./options.js";
@@ -74,8 +74,7 @@ async function say(
   options: ChatOptions,
   context: RunContext,
 ): Promise<Said> {
-  if (!place)
-    return { to: text, error: text.trim() === "here" ? "the event is about no conversation" : "this is no address" };
+  if (!place) return { to: text, error: whyNoPlace(text) };
   const to = formatAddress(place);
   try {
     const found = await findThread(place, options, context);
