@@ -10,6 +10,15 @@ describe("the mask", () => {
     expect(mask(JSON.stringify({ secret, other: "abc" }))).toBe('{"secret":"[secret]","other":"abc"}');
   });
 
+  it("takes out each line of a secret by itself, and what an address has of it", () => {
+    const key = "-----BEGIN KEY-----\nMIIEabcdefghijklmnop1234\r\n  QRSTuvwx\nshort\n-----END KEY-----\n";
+    const mask = secretMask([key, "p@ss/w0rd"]);
+    expect(mask(`all: ${key}.`)).toBe("all: [secret].");
+    expect(mask(key.split(/\s+/).join(" "))).toBe("[secret] [secret] [secret] short [secret] ");
+    expect(mask(key.replaceAll(/^/gm, "> "))).not.toMatch(/BEGIN|MII|QRST/);
+    expect(mask("postgres://ann:p%40ss%2Fw0rd@db/short")).toBe("postgres://ann:[secret]@db/short");
+  });
+
   it("leaves short words and numbers, which stand in ordinary text", () => {
     const mask = secretMask(["test", "Secret", "123456", "p4ss", "hunter2", "password1"]);
     expect(mask("the test of a Secret on 123456 with p4ss, hunter2 and password1")).toBe(

@@ -57,8 +57,8 @@ export function whyNotMasked(secret: string): string | undefined {
 }
 
 /**
- * A function that masks every known secret (but for `whyNotMasked`), also as JSON writes it, and everything that looks like a
- * platform token. Secrets that are added to the list later are masked from then on.
+ * A function that masks every known secret (but for `whyNotMasked`) and each line of it, also as JSON and addresses write it, and
+ * everything that looks like a platform token. Secrets that are added to the list later are masked from then on.
  */
 export function secretMask(secrets: readonly (string | undefined)[]): (text: string) => string {
   let known = forms(secrets);
@@ -78,7 +78,23 @@ function forms(secrets: readonly (string | undefined)[]): string[] {
   const known = secrets.filter(
     (secret): secret is string => secret !== undefined && whyNotMasked(secret) === undefined,
   );
-  return [...new Set(known.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]))];
+  const found = known.flatMap((secret) => [secret, ...linesOf(secret)]);
+  const written = found.flatMap((one) => [
+    one,
+    JSON.stringify(one).slice(1, -1),
+    encodeURIComponent(one.toWellFormed()),
+  ]);
+  // The longest first: a secret that holds another one is masked whole.
+  return [...new Set(written)].sort((a, b) => b.length - a.length);
+}
+
+/** A shell joins the lines of a key by spaces, and programs print one of them alone. */
+function linesOf(secret: string): string[] {
+  if (!secret.includes("\n")) return [];
+  return secret
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line.length >= MIN_SECRET_CHARACTERS);
 }
 
 /** A name of 16 letters and digits that does not give the secret away. */

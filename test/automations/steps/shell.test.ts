@@ -129,6 +129,10 @@ describe("the shell step", () => {
       "its last output: [secret]",
     );
     expect(await failureOf(step, at)).toBe("the variable DEPLOY_TOKEN is not set");
+    // Without quotes, a shell joins the lines of a key by spaces.
+    const lines = { shell: { sh: "echo key $DEPLOY_TOKEN", secrets: ["DEPLOY_TOKEN"] } };
+    const ofLines = { ...at, secrets: { DEPLOY_TOKEN: "--- A KEY ---\nMIIEabcdefgh\nQRSTuvwxyz\n" } };
+    expect((await oneStep(lines, ofLines)).text).toBe("key [secret] [secret] [secret]\n");
   });
 
   it("runs where the definition stands, or in a folder relative to it", async () => {
