@@ -31,7 +31,7 @@ export const missionHandler: Handler<z.output<typeof missionOptions>> = {
     const rendered = `mission ${plan}`;
     if (dryRun) return { kind: "decided", decision: { kind: "pass" }, rendered, output: { dryRun: true } };
     const address = at === undefined ? undefined : placeOf(at, event);
-    // A mission that nobody sees would wait for an approval that nobody gives.
+    // No chat would show the mission, nor that it waits for an approval.
     if (at !== undefined && address === undefined)
       return { kind: "failed", error: `${at}: ${whyNoPlace(at)}`, isRetryable: false, rendered };
     try {

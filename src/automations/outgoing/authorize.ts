@@ -1,7 +1,10 @@
 /** Adds who we are to a request. */
 import { HookgateError } from "../../lib/errors.js";
+import { mapTexts } from "../../lib/files/relative-paths.js";
+import type { GuardedResponse } from "../../lib/outgoing/request.js";
+import { secretMask } from "../../lib/signing/secret.js";
 import type { Reach } from "../run-context.js";
-import type { Auth } from "./fields.js";
+import { type Auth, authVariables } from "./fields.js";
 
 /** Throws SECRET_MISSING: a request that should carry a secret never goes out without it. */
 export function authHeaders(auth: Auth | undefined, reach: Pick<Reach, "secret">): Record<string, string> {
@@ -10,6 +13,15 @@ export function authHeaders(auth: Auth | undefined, reach: Pick<Reach, "secret">
   if ("header" in auth) return { [auth.header.toLowerCase()]: needSecret(reach, auth.value_env) };
   const pair = `${auth.user}:${needSecret(reach, auth.password_env)}`;
   return { authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
+}
+
+/** An answer that repeats our login may be posted in a chat, kept in the history, shown to a model: the login stays out of it. */
+export function withoutLogin(answer: GuardedResponse, auth: Auth | undefined, reach: Pick<Reach, "secret">) {
+  if (auth === undefined) return answer;
+  const sent = Object.values(authHeaders(auth, reach)).map((value) => value.replace(/^(?:Bearer|Basic) /, ""));
+  const mask = secretMask([...sent, ...authVariables(auth).map((name) => reach.secret(name))]);
+  const body = Buffer.from(mask(answer.body.toString("utf8")));
+  return { ...answer, headers: mapTexts(answer.headers, mask), body };
 }
 
 export function needSecret(reach: Pick<Reach, "secret">, variable: string): string {

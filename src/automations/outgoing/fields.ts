@@ -249,10 +249,11 @@ export function addressVariables({ url_env }: Target): string[] {
 
 /** The variables of address and login. */
 export function variablesOf({ auth: given, ...target }: Target & { auth?: Auth | undefined }): string[] {
-  return [...addressVariables(target), ...authVariable(given)];
+  return [...addressVariables(target), ...authVariables(given)];
 }
 
-function authVariable(given: Auth | undefined): string[] {
+/** The variables of the login. */
+export function authVariables(given: Auth | undefined): string[] {
   if (given === undefined) return [];
   if ("bearer_env" in given) return [given.bearer_env];
   return ["password_env" in given ? given.password_env : given.value_env];

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { readJson } from "../../lib/validation/json-depth.js";
-import { authHeaders } from "../outgoing/authorize.js";
+import { authHeaders, withoutLogin } from "../outgoing/authorize.js";
 import { type Composed, compose, targetOf } from "../outgoing/compose.js";
 import {
   addressVariables,
@@ -51,7 +51,7 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
     const login = authHeaders(options.auth, reach);
     const { url, shown } = targetOf(options, reach);
     if (dryRun && !isSafe(options.method)) return unsent(`${options.method} ${shown}`, request);
-    const answer = await reach.request(url, {
+    const response = await reach.request(url, {
       method: options.method,
       headers: { ...request.headers, ...login },
       body: request.body,
@@ -60,6 +60,7 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
       maxBytes,
       redirects: options.redirects,
     });
+    const answer = withoutLogin(response, options.auth, reach);
     const text = answer.body.toString("utf8");
     const isOk = answer.status >= 200 && answer.status < 300;
     return {

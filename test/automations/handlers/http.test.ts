@@ -320,7 +320,9 @@ describe("the http handler", () => {
   });
 
   it("shows secrets neither in what it did nor in what came of it", async () => {
-    endpoint.script({ status: 401 });
+    endpoint.script(({ headers }, response) => {
+      response.writeHead(401).end(JSON.stringify(headers));
+    });
     const secrets = { S: SECRET, T: "token-that-nobody-may-see" };
     const result = await run(
       { url: `${endpoint.url}/a?key=in-the-query`, secret_env: "S", auth: { bearer_env: "T" } },

@@ -116,11 +116,17 @@ describe("the http step", () => {
     [{ bearer_env: "T" }, "authorization", "Bearer topsecret"],
     [{ user: "ann", password_env: "T" }, "authorization", `Basic ${Buffer.from("ann:topsecret").toString("base64")}`],
     [{ header: "X-Api-Key", value_env: "T" }, "x-api-key", "topsecret"],
-  ])("authorizes by %j", async (auth, header, value) => {
-    endpoint.script({ status: 200, body: "hello" });
+  ])("authorizes by %j, and does not show it when the server repeats it", async (auth, header, value) => {
+    endpoint.script(({ headers }, response) => {
+      response.setHeader("x-seen", headers[header] ?? "").end(JSON.stringify(headers));
+    });
     const result = await run({ auth }, { secrets: { T: "topsecret" } });
     expect(endpoint.seen[0]?.headers[header]).toBe(value);
-    expect(JSON.stringify(result)).not.toContain("topsecret");
+    const { headers, body, json } = result.value as Record<string, Record<string, string>>;
+    const masked = value.replace(/\S+$/, "[secret]");
+    expect([headers?.["x-seen"], json?.[header]]).toEqual([masked, masked]);
+    expect([body, result.text]).toEqual([expect.stringContaining(`"${masked}"`), body]);
+    for (const secret of ["topsecret", value]) expect(JSON.stringify(result)).not.toContain(secret);
     expect(httpStep.secrets?.(httpStep.options.parse({ url: "https://x.example", auth }))).toEqual(["T"]);
   });
 

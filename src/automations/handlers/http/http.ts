@@ -4,7 +4,7 @@ import { errorMessage, HookgateError } from "../../../lib/errors.js";
 import { backoffMs } from "../../../lib/time/backoff.js";
 import { wait } from "../../../lib/time/clock.js";
 import type { Handler, HandlerFacts, HandlerResult } from "../../handler.js";
-import { authHeaders } from "../../outgoing/authorize.js";
+import { authHeaders, withoutLogin } from "../../outgoing/authorize.js";
 import { compose, targetOf } from "../../outgoing/compose.js";
 import { addressVariables, formsOf, targetProblems, variablesOf } from "../../outgoing/fields.js";
 import type { RunContext } from "../../run-context.js";
@@ -104,7 +104,7 @@ async function deliver(request: Prepared, options: HttpOptions, context: RunCont
 
 async function once(request: Prepared, options: HttpOptions, context: RunContext): Promise<TryOutcome> {
   try {
-    const answer = await requestFollowing(request, options, context);
+    const answer = withoutLogin(await requestFollowing(request, options, context), options.auth, context.reach);
     return outcomeOf(answer, options, request.url, context.clock.now());
   } catch (error) {
     const known = error instanceof HookgateError ? error : undefined;
