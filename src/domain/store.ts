@@ -360,8 +360,11 @@ export interface OutboxStore {
     hasHooks?: boolean,
     sight?: ConversationSight | undefined,
   ): Promise<void>;
-  /** Cancels an open delivery of which no part was sent or is being sent. False: there is no such delivery. `hasHooks`: as for `finish`. */
-  withdraw(id: string, reason: string, at: number, hasHooks: boolean): Promise<boolean>;
+  /**
+   * Cancels an open delivery of which no part was sent or is being sent. False: there is no such delivery. `hasHooks`: as for `finish`.
+   * `besideSent`: also one whose sent parts have known ids.
+   */
+  withdraw(id: string, reason: string, at: number, hasHooks: boolean, besideSent?: boolean): Promise<boolean>;
   /** Cancels what is left of an open delivery; parts that were sent stay. The reason counts them, and says of one without an answer that it may have arrived. Undefined: there is no such delivery. */
   cancelRest(id: string, reason: string, at: number, hasHooks: boolean): Promise<CancelledRest | undefined>;
   /**

@@ -102,6 +102,26 @@ it("of a copy that was partly sent, what was posted is deleted and the rest is n
   expect(rig.platform.texts()).toEqual([]);
 });
 
+it.each(["handled", "stored"] as const)(
+  "no further part of a message is posted once its deletion is %s, and what was posted is deleted",
+  async (what) => {
+    const { rig, far, answer, busy, open, changes, deletes } = await startBusyDesk();
+    rig.platform.script = (_, n) => (n === 2 ? PAUSE : undefined);
+    const copy = await answer("x".repeat(60), "f1", ({ parts, attempts }) => parts.length > 2 && attempts === 1);
+    expect(rig.platform.texts("room")).toHaveLength(1);
+    if (what === "stored") await busy();
+    await (what === "stored" ? changes("f1") : deletes("f1"));
+    await rig.clock.advance(61_000);
+    await until(async () => (await ends(rig, copy))?.status === "cancelled", "the end of the copy");
+    open();
+    await until(() => rig.platform.texts("room").length === 0, "the deletion");
+    await rig.idle();
+    expect(creates(rig)).toHaveLength(2);
+    expect(await ends(rig, copy)).toMatchObject({ reason: BACK });
+    expect(far.texts("dm-8")).toEqual([]);
+  },
+);
+
 it("what waits behind a pause is not sent when the pause ends, nor is what was tried once and certainly not posted", async () => {
   const { rig, far, answer, deletes } = await startDesk();
   rig.platform.script = (_, n) => (n === 1 ? PAUSE : undefined);

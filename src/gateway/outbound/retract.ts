@@ -27,7 +27,7 @@ export async function cancelUnposted(id: string, out: Outbound): Promise<void> {
   const { outbox } = out.store;
   const delivery = await outbox.get(id);
   if (delivery === undefined) return;
-  if (isUnderWay(delivery)) await withdraw(id, DELETED_BEFORE, out);
+  if (isUnderWay(delivery)) await withdraw(id, DELETED_BEFORE, out, true);
   // What may have been posted is decided on when a person has seen whether it was.
   else if (["dead", "held"].includes(delivery.status) && !mayHaveHidden(delivery))
     await outbox.finish(id, "cancelled", DELETED_BEFORE, out.clock.now());
@@ -39,7 +39,7 @@ export async function isOriginalDeleted({ operation, mirrors }: Delivery, { stor
   return (await store.inbox.find(mirrors.address, `delete:${mirrors.messageId}`)) !== undefined;
 }
 
-/** A copy, or a correction of one, is about to be sent. True: its original was deleted, and it ended as the deletion ends it. */
+/** A copy, or a correction of one, is about to be sent, or its next part is. True: its original was deleted, and it ended as the deletion ends it. */
 export async function retractIfDeleted(delivery: Delivery, out: Outbound): Promise<boolean> {
   if (!(await isOriginalDeleted(delivery, out))) return false;
   await retract(delivery.targetId ?? delivery.id, out);

@@ -4,11 +4,16 @@ import type { CancelledRest, Delivery } from "../../domain/store.js";
 import { reportFailed } from "./notices/report-failed.js";
 import type { Outbound } from "./sending.js";
 
-/** False when a part of it was sent, or is being sent. */
-export async function withdraw(deliveryId: string, reason: string, out: Outbound): Promise<boolean> {
+/** False when a part of it was sent, or is being sent. `besideSent`: only when a part is being sent, or its id is not known. */
+export async function withdraw(
+  deliveryId: string,
+  reason: string,
+  out: Outbound,
+  besideSent = false,
+): Promise<boolean> {
   const { store, registry, clock } = out;
-  if (!(await store.outbox.withdraw(deliveryId, reason, clock.now(), registry.isHeard("delivery_failed"))))
-    return false;
+  const hasHooks = registry.isHeard("delivery_failed");
+  if (!(await store.outbox.withdraw(deliveryId, reason, clock.now(), hasHooks, besideSent))) return false;
   await cancelled(deliveryId, out);
   return true;
 }

@@ -2,7 +2,13 @@
 import type { Database } from "better-sqlite3";
 import type { Address } from "../../domain/chat/address.js";
 import { isNothingLeft } from "../../domain/chat/lost-files.js";
-import { isUnanswered, isUntold, withdrawnReason, withdrawnReasonNow } from "../../domain/deliveries/given-up.js";
+import {
+  isUnanswered,
+  isUnknownToUs,
+  isUntold,
+  withdrawnReason,
+  withdrawnReasonNow,
+} from "../../domain/deliveries/given-up.js";
 import type { DeliveryPart, DeliveryStatus, OutboxStore } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
 import type { Connection } from "../connection.js";
@@ -239,11 +245,12 @@ export function createOutbox(
         if (hasHooks) addEnd(id);
         if (sight) insertSight(sight);
       }),
-    withdraw: (id, reason, at, hasHooks) =>
+    withdraw: (id, reason, at, hasHooks, besideSent = false) =>
       write(() => {
         const record = find.get(id);
         if (record?.status !== "waiting" && record?.status !== "sending") return false;
-        if (!isUntouched(record)) return false;
+        const isKept = (part: DeliveryPart) => isUnanswered(part) || isUnknownToUs(part);
+        if (besideSent ? parseParts(record).some(isKept) : !isUntouched(record)) return false;
         finish.run("cancelled", reason, at, id, "cancelled");
         if (hasHooks) addEnd(id);
         return true;
