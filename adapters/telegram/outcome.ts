@@ -17,7 +17,7 @@ const GONE =
   /message to (edit|delete) not found|message can't be edited|MESSAGE_ID_INVALID|message identifier is not specified/i;
 /** The message stays, and Telegram lets nobody change it: its topic is closed, another account wrote it, it is too old, or of another kind. */
 const NOT_EDITABLE =
-  /message can't be edited|there is no (text|caption) in the message to edit|TOPIC_(CLOSED|DELETED)|MESSAGE_AUTHOR_REQUIRED|MESSAGE_EDIT_TIME_EXPIRED|CHAT_ADMIN_REQUIRED|message is too old|no rights to edit/i;
+  /message can't be edited|there is no (text|caption|media) in the message to edit|TOPIC_(CLOSED|DELETED)|MESSAGE_AUTHOR_REQUIRED|MESSAGE_EDIT_TIME_EXPIRED|CHAT_ADMIN_REQUIRED|message is too old|no rights to edit/i;
 export const NOT_MODIFIED = /message is not modified|MESSAGE_NOT_MODIFIED/i;
 /** A proxy's page may be another one in a moment. */
 const PAGE_PAUSE_MS = 10_000;

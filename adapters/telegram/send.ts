@@ -229,13 +229,19 @@ async function change(
   const words = (text: string) => editWords(context, message, { ...body, text }, signal);
   const sent: SendResult = { kind: "sent", messageId };
   if (!body.file) return words(body.text);
-  if (body.file.isKept) {
-    // A further file of a message has no words.
-    if (body.text !== "") await context.caller.call("editMessageCaption", { ...common, ...captionOf(body) }, signal);
-    return sent;
-  }
+  // A further file of a message has no words.
+  const caption = async () =>
+    body.text !== "" && (await context.caller.call("editMessageCaption", { ...common, ...captionOf(body) }, signal));
+  if (body.file.isKept) return caption().then(() => sent);
   return withFile(body.file, accessTo(body.file, context, { signal, isLastAttempt, fetch }), async (file) => {
     if ("line" in file) return without(file.lost, await words(withLine(body.text, file.line).slice(0, TEXT_MAX)));
+    // Of a voice message only the caption can change. What was posted in its place may be a text.
+    if (file.method === "voice")
+      try {
+        if (await caption()) return sent;
+      } catch (thrown) {
+        if (!isRefused(thrown, NO_EDIT)) throw thrown;
+      }
     const type = editableKind(file.method);
     const media = { type, media: file.media, ...captionOf(body) };
     await context.caller.call("editMessageMedia", { ...common, media }, signal, file.upload);

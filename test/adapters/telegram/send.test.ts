@@ -288,6 +288,24 @@ describe("files", () => {
     expect(posted(running)).toMatchObject([{ caption: "heard", document: { file_name: "file.ogg" } }]);
   });
 
+  it("of Telegram that a message cannot become keep what they are when their words are corrected, or are posted anew", async () => {
+    const running = await startAdapter();
+    const { file_id: ref } = running.fake.world.addFile({ kind: "video_note", bytes: Buffer.from("round") });
+    const voice = { ...voiceAs(running, "audio"), kind: "voice" };
+    const round: Attachment = { type: "video", ref, url: "", mimeType: "video/mp4", kind: "video_note" };
+    await running.say({ text: "herd", attachments: [voice] });
+    await running.say({ text: "", attachments: [round] });
+    expect(await running.send(edit(running, "1", { text: "heard", attachments: [voice] }))).toMatchObject({
+      kind: "sent",
+    });
+    expect(posted(running)[0]).toMatchObject({ caption: "heard", voice: expect.anything() });
+    expect(await running.send(edit(running, "2", { text: "", attachments: [round] }))).toMatchObject({
+      kind: "gone",
+      isLeft: true,
+    });
+    expect(running.fake.callsOf("editMessageMedia")).toHaveLength(1);
+  });
+
   it("of Telegram that are refused, and not given now, are waited for, and named at the last attempt", async () => {
     const running = await startAdapter();
     const operation = create(running, { text: "see", attachments: [voiceAs(running, "audio")] });

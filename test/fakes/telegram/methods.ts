@@ -99,7 +99,8 @@ export const METHODS: Record<string, Method> = {
   },
   editmessagecaption: (context, { payload }) => {
     const message = findToEdit(context, payload);
-    if (message.text !== undefined) throw badRequest("there is no caption in the message to edit");
+    if (message.text !== undefined || message.sticker || message.video_note)
+      throw badRequest("there is no caption in the message to edit");
     return change(message, { caption: undefined, caption_entities: undefined, ...captionOf(payload) }, payload);
   },
   editmessagemedia: (context, request) => {
@@ -108,6 +109,8 @@ export const METHODS: Record<string, Method> = {
     if (!media) throw badRequest("can't parse InputMedia");
     if (!["animation", "audio", "document", "photo", "video"].includes(String(media.type)))
       throw badRequest("can't parse InputMedia");
+    if (message.voice || message.sticker || message.video_note)
+      throw badRequest("there is no media in the message to edit");
     const content = mediaContent(context, request, String(media.type), media.media);
     const without = { text: undefined, entities: undefined, caption: undefined, caption_entities: undefined };
     const others = { photo: undefined, document: undefined, audio: undefined, video: undefined, animation: undefined };
