@@ -308,7 +308,8 @@ function inboundEnd(
   const outbound = dispatches.filter(({ id }) => id.startsWith("d_")).map((one) => one.at);
   const at = Math.min(row.settledAt ?? Number.POSITIVE_INFINITY, ...outbound);
   const nothing = row.status === "done" && deliveries.length === 0 && gone.length === 0;
-  const isOver = ![...journey.stored.values()].some(({ status }) => isUnfinished(status));
+  const isOver =
+    journey.running.length === 0 && ![...journey.stored.values()].some(({ status }) => isUnfinished(status));
   const nothingText = before ?? (isOver ? "Nothing was sent in answer." : "Nothing has been sent in answer yet.");
   return [{ at, text: endOf(deps, journey, row) }, ...(nothing ? [{ at, text: nothingText }] : [])];
 }

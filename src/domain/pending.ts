@@ -9,6 +9,9 @@ export const DELIVERY_ENDS = "delivery ends";
 /** Hooks are to be notified of an event that came in by HTTP. Payload: `{ event }`, its id. */
 export const INGESTED_EVENT = "event";
 
+/** A person may need a note that no hook answered, when the hooks that may still answer have ended. Payload: `LateNote`. */
+export const LATE_NOTE = "late note";
+
 export interface NewPending {
   /** Names the work for good: a second one of this id changes nothing. */
   id: string;

@@ -20,7 +20,7 @@ import type { InboxLetterRef, LetterFilter, LetterRef } from "./deliveries/lette
 import type { Cause, Journal } from "./journal.js";
 import type { MissionStores } from "./orchestrator/mission-stores.js";
 import type { TaskStore } from "./orchestrator/task-store.js";
-import type { PendingStore } from "./pending.js";
+import type { NewPending, PendingStore } from "./pending.js";
 
 /* ── inbox ─────────────────────────────────────────────────────────────────────────────────────────────────────── */
 
@@ -65,6 +65,8 @@ export interface Settlement {
   asked?: number;
   /** What SLA clocks of conversations are to know of it. */
   sights?: readonly ConversationSight[];
+  /** What is still to be done about it. */
+  pending?: readonly NewPending[] | undefined;
 }
 
 export interface InboxStore {
@@ -87,6 +89,8 @@ export interface InboxStore {
    * each delivery (0: its id existed); undefined when the row was settled before (nothing is written).
    */
   settle(id: number, settlement: Settlement, at: number): Promise<readonly number[] | undefined>;
+  /** What was pending of a settled row: its reason and deliveries are these. Nothing is written when the row is gone. */
+  complete(id: number, settlement: Pick<Settlement, "reason" | "deliveries">, at: number): Promise<void>;
   /** Puts a row off until `dueAt`; `error` when handling failed, none when a hook asked for it (counts a deferral). */
   defer(id: number, dueAt: number, error?: string): Promise<void>;
   /** One transaction: the row is a dead letter, and `note` is in the outbox. */

@@ -3,7 +3,7 @@ import type { GatewayPort } from "../domain/chat/adapter.js";
 import type { Address } from "../domain/chat/address.js";
 import type { OutboundMessage } from "../domain/chat/message.js";
 import { queueOf } from "../domain/deliveries/outbox-queue.js";
-import { DELIVERY_ENDS } from "../domain/pending.js";
+import { DELIVERY_ENDS, LATE_NOTE } from "../domain/pending.js";
 import type { CancelledRest, Delivery, Pause } from "../domain/store.js";
 import { createPerMinute } from "../lib/concurrency/per-minute.js";
 import { within } from "../lib/concurrency/within.js";
@@ -27,6 +27,7 @@ import { senderKey, shareHolder, tooMuchWaiting, waitingTooMany } from "./inboun
 import { CommandTable } from "./inbound/parse-command.js";
 import type { Inbound, KeepFile } from "./inbound/receiving.js";
 import { Suspects } from "./inbound/suspects.js";
+import { decideNote } from "./inbound/unanswered.js";
 import { workLane } from "./inbound/work-lane.js";
 import { invoke } from "./invoke.js";
 import { DISCARDED, discard } from "./outbound/discard.js";
@@ -199,6 +200,7 @@ class RunningGateway implements Gateway {
       confirmArrival: (id, partIndex, messageId) => this.#confirmArrival(id, partIndex, messageId),
       correct: (copyId, corrected) => correct(copyId, corrected, this.#out),
       retract: (copyId) => retract(copyId, this.#out),
+      pending: this.#pending,
       wakeOutbox: (queue) => this.#rereadAndWake(queue),
       conversations: this.#conversations,
       replyAtOnce: (delivery, near) => ReplyAtOnce.decide(delivery, near, this.#out),
@@ -242,7 +244,7 @@ class RunningGateway implements Gateway {
     const { adapters, background, clock, config, logger } = this.#deps;
     this.#pressure.close();
     // Adapters stop taking in and wait for what is under way; lanes and conversations finish the row they are at.
-    const drained = Promise.all([adapters.stop(), this.#conversations.stop()])
+    const drained = Promise.all([adapters.stop(), this.#conversations.stop(), this.#pending.end([LATE_NOTE])])
       .then(() => background.drained())
       .then(() => this.#pending.drained([DELIVERY_ENDS]));
     if (await within(clock, config.shutdown_timeout, drained)) return this.#pending.deleteFinished();
@@ -365,7 +367,8 @@ class RunningGateway implements Gateway {
     const { inbox, outbox } = this.#deps.store;
     // Before anything new ends.
     this.#pending.handle(DELIVERY_ENDS, (item) => notifyPending(item, this.#out), { callsHooks: true });
-    await this.#pending.resume([DELIVERY_ENDS]);
+    this.#pending.handle(LATE_NOTE, (item) => decideNote(item, this.#in));
+    await this.#pending.resume([DELIVERY_ENDS, LATE_NOTE]);
     for (let afterId = 0; ; ) {
       const rows = await inbox.unfinished(afterId, RESUME_PAGE);
       for (const row of rows) {

@@ -157,7 +157,7 @@ async function assemble(
   if (!mode.readonly) await endUnreadable(connection, giveUp, damage);
   damage.filesAreOpen(mode.mark);
   return {
-    inbox: createInbox(connection, seen, addDelivery, giveUp.messages),
+    inbox: createInbox(connection, seen, addDelivery, giveUp.messages, addPending),
     outbox: createOutbox(connection, addDelivery, giveUp, addPending),
     journal,
     actions: createActions(connection),

@@ -137,7 +137,7 @@ ${hook("message_received", "one", chat("one"))}${hook("inbound_claim", "two", ch
   for (const text of ["one", "two"]) {
     await say(text);
     await until(async () => (await texts()).includes(`answer to ${text}`), "the answer");
-    const reason = new RegExp(`no note was sent: the hook ${text} (had not finished in the background|answered)`);
+    const reason = new RegExp(`no note was sent( yet: the hook ${text} had not finished|: the hook ${text} answered)`);
     await until(
       async () => reason.test(String((await live.post("/api/command", { line: "/hooks why last" })).text)),
       `why no note was sent for ${text}`,
@@ -179,13 +179,52 @@ test("what a plugin's hook sent in answer counts as the answer, however that hoo
     await until(async () => (await texts()).includes(`answer to ${text}`), "the answer");
     await until(
       async () =>
-        /no note was sent: the (plugin greets|hook greets.background) answered/.test(
+        /no note was sent: the plugin greets answered/.test(
           String((await live.post("/api/command", { line: "/hooks why last" })).text),
         ),
       `why no note was sent for ${text}`,
     );
   }
   expect((await texts()).filter((text) => text.startsWith("No hook answered."))).toEqual([]);
+});
+
+test("the note that was left out for a hook in the background is decided when that hook has ended, also after a stop", async () => {
+  const yaml = "gateway: { shutdown_timeout: 1s }\nplugins: [./model.mjs]\n";
+  const live = await liveApp({ "hookgate.yaml": yaml }, { start: false });
+  live.write(
+    "model.mjs",
+    `import { existsSync } from "node:fs";
+    export default { id: "model", setup(api) {
+      api.hooks.registerVoid("message_received", async ({ message }) => {
+        while (!existsSync(${JSON.stringify(live.folder)} + "/" + message.text)) await new Promise((done) => setTimeout(done, 20));
+        if (message.text === "fails") throw new Error("the model answered 500");
+        await api.send(message, "answer to " + message.text);
+      }, { id: "answer", execution: "background", timeoutMs: 300_000 });
+    } };`,
+  );
+  await live.start();
+  const why = async (id: string) =>
+    String((await live.post("/api/command", { line: `/hooks why ${id}` })).text).replace(/[*`]/g, "");
+  const says = (id: string, text: string) =>
+    until(
+      async () => (await why(id)).includes(text),
+      () => `${id}: ${text}`,
+    );
+  const notes = async () => (await live.room("dm-1")).filter((text) => text.startsWith("No hook answered."));
+  const waiting = "no note was sent yet: the hook model.answer had not finished";
+  for (const text of ["answers", "fails", "stopped"])
+    await live.post("/api/rooms/dm-1/messages", { text, nonce: `nonce-of-${text}` });
+  for (const id of ["m1", "m2", "m3"]) await says(id, waiting);
+  live.write("answers", "");
+  await says("m1", "no note was sent: the plugin model answered");
+  live.write("fails", "");
+  await until(async () => (await notes()).length === 1, "the note to the message whose hook failed");
+  expect(await why("m2")).not.toContain("no note was sent");
+  expect(await notes()).toEqual([expect.stringContaining("/hooks why m2")]);
+  await live.stop();
+  await live.start();
+  await until(async () => (await notes()).length === 2, "the note to the message whose hook was stopped");
+  expect((await notes())[1]).toContain("/hooks why m3");
 });
 
 test("the note to a person without a role waits for a hook in the background as well, and what gets no note waits for nothing", async () => {

@@ -164,7 +164,7 @@ test("a hook whose answer waits has not answered yet when its message was handle
   const message = await say("slow delays");
   const path = () => ask(`/hooks why ${message}`).then(({ text }) => text);
   await until(async () =>
-    (await path()).includes("no note was sent: an answer of the hook slow was not sent yet by then"),
+    (await path()).includes("no note was sent yet: an answer of the hook slow had not been sent by then"),
   );
   live.write("go", "");
   await until(async () => (await live.room("dm-1")).includes("answer slow delays"));

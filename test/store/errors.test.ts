@@ -377,6 +377,7 @@ async function openLimited(file: string) {
       createInboxSeen(connection),
       () => 0,
       async () => {},
+      () => {},
     ),
     check: createCheck(connection, watchForDamage(filesBeside(file), silentLogger)),
     limitPages,

@@ -1,4 +1,5 @@
 /** What came of handling an event. */
+import type { NewPending } from "../../domain/pending.js";
 import type { NewDelivery } from "../../domain/store.js";
 
 export type Handling =
@@ -10,6 +11,8 @@ export type Handling =
       /** Why, where the outcome does not say it all. */
       reason?: string;
       deliveries: readonly NewDelivery[];
+      /** What is still to be done about it. */
+      pending?: readonly NewPending[];
       /** A command was asked for something that it could not do. */
       isFailed?: true;
     }

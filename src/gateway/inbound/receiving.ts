@@ -7,6 +7,7 @@ import type { Corrected, NewDelivery } from "../../domain/store.js";
 import { immutable } from "../../fast/isolate.js";
 import type { DispatchOptions } from "../../hooks/options.js";
 import type { PerMinute } from "../../lib/concurrency/per-minute.js";
+import type { Pending } from "../../pending/pending.js";
 import type { ActionTokens } from "../action-tokens.js";
 import { takesCopies } from "../complete-address.js";
 import type { RepliedTo } from "../contract.js";
@@ -41,6 +42,7 @@ export interface Inbound extends Deps {
   correct(copyId: string, corrected: Corrected): Promise<boolean>;
   /** The original of this copy was deleted: what was certainly not posted of it is not sent. True when nothing is left to delete. */
   retract(copyId: string): Promise<boolean>;
+  pending: Pick<Pending, "added">;
   /** Something changed in this queue of the outbox: it is read from the store. */
   wakeOutbox(queue: string): void;
   conversations: Conversations;

@@ -6,11 +6,14 @@
 
 import { isUnfinished } from "../../domain/automation.js";
 import { formatAddress } from "../../domain/chat/address.js";
+import { conversationOf } from "../../domain/chat/event.js";
 import { hasRole, type Operator, type Role } from "../../domain/chat/identity.js";
 import type { InboundMessage } from "../../domain/chat/message.js";
 import { saysNothing } from "../../domain/chat/says-nothing.js";
 import { fateOf } from "../../domain/deliveries/fates.js";
+import { queueOf } from "../../domain/deliveries/outbox-queue.js";
 import { rootOf } from "../../domain/journal.js";
+import { LATE_NOTE, type NewPending, type PendingItem } from "../../domain/pending.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { wait } from "../../lib/time/clock.js";
 import type { LaneRow } from "../conversation.js";
@@ -18,8 +21,9 @@ import { note, orOpenly } from "./answer-command.js";
 import { isOurs, type Origin } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
 import { unknownAt } from "./note-arrival.js";
-import { causeId, type Inbound, isWhereCopiesGo, messageAddress } from "./receiving.js";
+import { afterMove, causeId, type Inbound, isWhereCopiesGo, messageAddress, referenceTo } from "./receiving.js";
 import { reply } from "./reply.js";
+import { senderOf } from "./sender.js";
 
 /** People who were told once; plugins share the store, and their ids cannot begin so. */
 const SCOPE = "@introduced";
@@ -30,6 +34,10 @@ const RECENT = 100;
 /** How long a note waits for the background runs of its message and for what they post; later messages of the conversation wait with it. */
 const CHECK_EVERY_MS = 100;
 const MAX_CHECKS = 10;
+
+/** How long after that it is decided again, and the longest pause between two decisions. */
+const FIRST_LOOK_MS = 1_000;
+const LONGEST_LOOK_MS = 5 * 60_000;
 
 /** When operators were told in a room, by its address. */
 const ROOMS = "@unanswered";
@@ -48,9 +56,52 @@ export async function unanswered(
   const answering = await answeringHook(row, message, inbound);
   if (answering === undefined) return settled("unrouted", await noteTo(row, message, operator, inbound));
   const handling: Handling = { kind: "settled", outcome: "unrouted", deliveries: [] };
-  if (row.passedOver === undefined) handling.reason = `no note was sent: ${answering}`;
+  if (row.passedOver === undefined) handling.reason = reasonOf(answering);
+  if (answering.isOpen) handling.pending = [lateNote(row, inbound.clock.now() + FIRST_LOOK_MS)];
   return handling;
 }
+
+/** What the row does not keep that the note needs. */
+interface LateNote {
+  rowId: number;
+  passedOver?: LaneRow["passedOver"];
+}
+
+function lateNote({ id: rowId, conversation, passedOver }: LaneRow, dueAt: number): NewPending {
+  const payload: LateNote = passedOver === undefined ? { rowId } : { rowId, passedOver };
+  return { id: `${LATE_NOTE} m${rowId}`, kind: LATE_NOTE, key: conversation, dueAt, payload };
+}
+
+/** When no hook may answer any more: the note, if none did. Until then, resolves with the next time to decide. */
+export async function decideNote({ payload }: PendingItem, inbound: Inbound): Promise<NewPending[] | undefined> {
+  const { store, clock, config } = inbound;
+  const { rowId, passedOver } = payload as LateNote;
+  const stored = await store.inbox.get(rowId);
+  if (stored === undefined) return undefined;
+  const event = afterMove(stored.event, inbound);
+  if (!("message" in event)) return undefined;
+  const row: LaneRow = { ...stored, conversation: conversationOf(event), isStarted: false };
+  if (passedOver) row.passedOver = passedOver;
+  // It was to the gateway, maybe as a reply to a copy.
+  const message = { ...event.message, isGroupMention: !event.message.isDm };
+  const answering = await answeringNow(row, message, inbound);
+  const now = clock.now();
+  // Each pause is as long as all before it together.
+  const waitedMs = now - (stored.settledAt ?? now);
+  if (answering?.isOpen) return [lateNote(row, now + Math.min(Math.max(waitedMs, FIRST_LOOK_MS), LONGEST_LOOK_MS))];
+  const { operator } = senderOf(message, inbound);
+  const isNoted = answering === undefined && config.unanswered_note && (await isDue(row, message, operator, inbound));
+  const deliveries = isNoted ? await noteTo(row, message, operator, inbound) : [];
+  await store.inbox.complete(
+    rowId,
+    { reason: passedOver?.reason ?? (answering && reasonOf(answering)), deliveries },
+    now,
+  );
+  for (const delivery of deliveries) inbound.wakeOutbox(queueOf(delivery));
+  return undefined;
+}
+
+const reasonOf = ({ text, isOpen }: Answering) => `no note was sent${isOpen ? " yet" : ""}: ${text}`;
 
 /** Whether the sender gets a note, provided that no hook answers. */
 async function isDue(row: LaneRow, message: InboundMessage, { role }: Operator, inbound: Inbound): Promise<boolean> {
@@ -69,8 +120,11 @@ async function noteTo(
 ): Promise<NewDelivery[]> {
   if (role === undefined) return introduced(row, message, inbound);
   if (!message.isDm) return inRoom(row, message, inbound);
-  const text = `${whatHappened(row, "")}${helpFor(message)} \`/hooks why last\` shows why.`;
-  return [note(row, message, undefined, text, inbound)];
+  // Of a message that was settled before, later ones may stand above the note.
+  const isLate = row.settledAt !== undefined;
+  const text = `${whatHappened(row, "")}${helpFor(message)} \`/hooks why ${isLate ? causeId(row) : "last"}\` shows why.`;
+  const notice = note(row, message, undefined, text, inbound);
+  return [isLate ? { ...notice, message: { text, replyToId: referenceTo(row, message) } } : notice];
 }
 
 /**
@@ -169,14 +223,14 @@ function helpFor(message: InboundMessage): string {
  * A hook that claims nothing may have answered, or may still answer: it posted in the conversation, or it has not ended and may
  * post there. A run that cannot post in the conversation answers nothing, and neither does one whose posts there were all withheld.
  */
-async function answeringHook(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<string | undefined> {
+async function answeringHook(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Answering | undefined> {
   let answering = await answeringNow(row, message, inbound);
   // Most runs end at once, and their posts are sent or withheld soon after that: only then it is known whether a person waits for nothing.
   for (let check = 0; check < MAX_CHECKS && answering?.isOpen; check++) {
     await wait(inbound.clock, CHECK_EVERY_MS);
     answering = await answeringNow(row, message, inbound);
   }
-  return answering?.text;
+  return answering;
 }
 
 /** `isOpen`: a moment later there may be no such hook any more. */
@@ -208,7 +262,7 @@ async function answeringNow(row: LaneRow, message: InboundMessage, inbound: Inbo
     (fate) => posts.find((post) => post.fate === fate)?.by,
   );
   if (arrived) return { text: `${arrived} answered`, isOpen: false };
-  if (waiting) return { text: `an answer of ${waiting} was not sent yet by then`, isOpen: true };
+  if (waiting) return { text: `an answer of ${waiting} had not been sent by then`, isOpen: true };
   if (inDoubt) return { text: `an answer of ${inDoubt} may or may not have arrived by then`, isOpen: false };
   return undefined;
 }

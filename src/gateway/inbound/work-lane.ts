@@ -100,7 +100,7 @@ async function settle(
   intake: Intake,
   inbound: Inbound,
 ): Promise<void> {
-  const { outcome, claimedBy, reason = row.passedOver?.reason, deliveries } = handled;
+  const { outcome, claimedBy, reason = row.passedOver?.reason, deliveries, pending } = handled;
   const { store, clock, observe, conversations, watch, stops, logger } = inbound;
   const sights = watch?.isWanted() ? sightsOf(row, handled, inbound) : [];
   const only = deliveries.length === 1 ? deliveries[0] : undefined;
@@ -115,7 +115,7 @@ async function settle(
     only.expiresAt = reply.delivery.expiresAt;
   }
   const now = clock.now();
-  const settlement: Settlement = { outcome, claimedBy, reason, deliveries, sights };
+  const settlement: Settlement = { outcome, claimedBy, reason, deliveries, sights, pending };
   settlement.decided = reply?.decided;
   settlement.asked = reply?.delivery.asked ?? askedBefore;
   const next = nextToStart(lane, intake, inbound);
@@ -144,6 +144,7 @@ async function settle(
       conversations.wake(queue);
     }
   if (seqs) for (const sight of sights) watch?.seen(sight);
+  if (seqs && pending) inbound.pending.added(pending);
   observe.eventSettled?.(addressOf(row.event).platform, outcome, now - row.receivedAt);
   await starting;
 }

@@ -5,6 +5,7 @@ import type { InboxRow, InboxStatus, InboxStore } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
 import type { Connection } from "../connection.js";
 import type { GiveUp } from "../database-file/unreadable.js";
+import type { AddPending } from "../pending.js";
 import { parseEvent } from "../shapes.js";
 import { createInsertSight } from "../sla/conversations.js";
 import { UNREADABLE } from "./delivery-rows.js";
@@ -45,6 +46,7 @@ export function createInbox(
   seen: InboxSeen,
   addDelivery: AddDelivery,
   giveUp: GiveUp["messages"],
+  addPending: AddPending,
 ): InboxStore {
   const { database, read, write, commit } = connection;
   const insertSight = createInsertSight(database);
@@ -61,6 +63,9 @@ export function createInbox(
   const settle = database.prepare<[number, string, string | null, string | null, string, number]>(
     `UPDATE inbox SET status = 'done', settled_at = ?, outcome = ?, claimed_by = ?, reason = ?, delivery_ids = ?, error = NULL
      WHERE id = ? AND settled_at IS NULL`,
+  );
+  const complete = database.prepare<[string | null, string, number]>(
+    "UPDATE inbox SET reason = ?, delivery_ids = ? WHERE id = ? AND status = 'done'",
   );
   const defer = database.prepare<[number, string | null, number, number]>(
     `UPDATE inbox SET status = 'deferred', due_at = ?, error = ?, deferrals = deferrals + ?, round = round + 1
@@ -176,13 +181,20 @@ export function createInbox(
       });
     },
     start: (id) => commit(() => start.get(id)?.attempts ?? noSuchRow(id)),
-    settle: (id, { outcome, claimedBy, reason, deliveries, decided, asked, sights }, at) =>
+    settle: (id, { outcome, claimedBy, reason, deliveries, decided, asked, sights, pending }, at) =>
       commit(() => {
         const ids = deliveries.map((one) => one.id).join(" ");
         if (settle.run(at, outcome, claimedBy ?? null, reason ?? null, ids, id).changes === 0) return undefined;
         const seqs = deliveries.map((delivery) => addDelivery(delivery, at, asked, decided));
         for (const sight of sights ?? []) insertSight(sight);
+        if (pending) addPending(pending);
         return seqs;
+      }),
+    complete: (id, { reason, deliveries }, at) =>
+      write(() => {
+        const ids = deliveries.map((one) => one.id).join(" ");
+        if (complete.run(reason ?? null, ids, id).changes === 0) return;
+        for (const delivery of deliveries) addDelivery(delivery, at);
       }),
     defer: (id, dueAt, error) => write(() => void defer.run(dueAt, error ?? null, error === undefined ? 1 : 0, id)),
     shift: (stepMs) => write(() => void shift.run(stepMs)),
