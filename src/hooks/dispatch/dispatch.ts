@@ -10,7 +10,7 @@ import { errorMessage, type HookgateError, lookable } from "../../lib/errors.js"
 import { newId } from "../../lib/id.js";
 import type { Logger } from "../../lib/logger.js";
 import type { BackgroundRun } from "../background.js";
-import { HookConditionError, HookFailedError, HookNotCalledError, wasEnded } from "../errors.js";
+import { HookConditionError, HookFailedError, HookInterruptedError, HookNotCalledError, wasEnded } from "../errors.js";
 import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint, LifecyclePhase } from "../point.js";
@@ -281,11 +281,11 @@ export abstract class Dispatch implements IsolationNote {
     return this.kernel.isStopping && wasEnded(thrown);
   }
 
-  /** The end of a run that only its record, or its holder, waits for. */
+  /** The end of a run that only its record, or its holder, waits for. What an earlier process left unfinished, and does not happen twice, has not failed. */
   protected judged(settled: Settled): Settled {
-    return settled.kind === "failed" && this.isCutOff(settled.error)
-      ? { kind: "interrupted", error: stopped() }
-      : settled;
+    if (settled.kind !== "failed") return settled;
+    if (this.isCutOff(settled.error)) return { kind: "interrupted", error: stopped() };
+    return lookable(settled.error) instanceof HookInterruptedError ? { ...settled, kind: "interrupted" } : settled;
   }
 
   /** Something of a handler has no effect. */

@@ -33,9 +33,10 @@ it("a hook that the dispatch waits for is ended with the reason; a plugin is tol
         { id: "deploys", trigger: { event: "deploy" }, run: { shell: { sh: "cat > /dev/null" } } },
         waits("on-file", "file.changed"),
         waits("on-event", "event:deploy"),
+        { ...waits("beside", "event:deploy"), execution: "fire_and_record" },
       ],
     },
-    {},
+    { LOG_LEVEL: "info" },
     (folder) =>
       writeFileSync(
         join(folder, "listens.mjs"),
@@ -49,7 +50,7 @@ export default { id: "listens", setup(api) {
   mkdirSync(join(product.folder, "in"));
   writeFileSync(join(product.folder, "in/a"), "x");
   await product.event({ branch: "main" });
-  await until(() => lines("on-file.ran").length === 1 && lines("on-event.ran").length === 1, "both under way");
+  await until(() => ["on-file", "on-event", "beside"].every((id) => lines(`${id}.ran`).length === 1), "all under way");
   await product.kill();
   writeFileSync(join(product.folder, "go"), "");
   await product.start();
@@ -65,6 +66,9 @@ export default { id: "listens", setup(api) {
     expect(await product.ended(id)).toMatchObject([{ status: "interrupted", attempt: 1 }]);
     expect(lines(`${id}.ran`)).toHaveLength(1);
   }
+  const end = () => /"Hook \\"beside\\" ([\w ]+) at/.exec(product.output())?.[1];
+  await until(end, "the end of the hook that nothing waits for");
+  expect(end()).toBe("was interrupted");
   // What started both as stored runs happened once.
   expect((await product.ended("watch")).length + (await product.ended("deploys")).length).toBe(2);
 });
