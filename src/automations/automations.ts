@@ -375,6 +375,7 @@ class ConfiguredHooks implements Automations {
       runs: store.runs,
       gates: this.#gates,
       leases: queue.leases,
+      stopping: queue.stopping,
       clock,
       logger,
       reachOf,

@@ -12,6 +12,7 @@ import {
 } from "../domain/automation.js";
 import type { Work } from "../domain/work.js";
 import type { BackgroundEnd, BackgroundPort, BackgroundRun, BackgroundRunner } from "../hooks/background.js";
+import { untilWritten } from "../lib/concurrency/until-written.js";
 import { createWork } from "../lib/concurrency/work.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
@@ -366,8 +367,10 @@ class StoredRuns implements Queue {
   }
 
   async #close(row: AutomationRun, outcome: RunOutcome): Promise<RunOutcome> {
-    const { runs, owner, clock } = this.#options;
-    if (await runs.update(closeRow(row, outcome, clock.now()), owner))
+    const { runs, owner, clock, logger } = this.#options;
+    const closed = closeRow(row, outcome, clock.now());
+    const write = () => runs.update(closed, owner);
+    if (await untilWritten({ hook: row.hookId, run: row.id }, write, { stopping: this.stopping, clock, logger }))
       this.#deps.ended(row, outcome, row.pendingPayload);
     return outcome;
   }

@@ -5,11 +5,11 @@
 
 import type { Task } from "../domain/orchestrator/task.js";
 import type { TaskStore } from "../domain/orchestrator/task-store.js";
+import { untilWritten } from "../lib/concurrency/until-written.js";
 import { within } from "../lib/concurrency/within.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import { backoffMs } from "../lib/time/backoff.js";
-import { type Clock, type Timer, wait } from "../lib/time/clock.js";
+import type { Clock, Timer } from "../lib/time/clock.js";
 import type { OrchestratorConfig } from "./config.js";
 import { type Ending, failedEnding, type Progress, type Runner } from "./runners/runner.js";
 
@@ -55,7 +55,7 @@ export function createRunning(deps: RunningDeps): Running {
   const { store, config, mask, clock, logger } = deps;
   const active = new Map<string, Active>();
   let renewal: Timer | undefined;
-  let isStopping = false;
+  const stopping = new AbortController();
 
   function startRun({ task, runId, runner, timeoutMs, ended, over }: Run): void {
     const stop = new AbortController();
@@ -71,7 +71,9 @@ export function createRunning(deps: RunningDeps): Running {
       .catch((error: unknown) => failedEnding(errorMessage(error), stop.signal))
       .then((ending) => {
         const durationMs = clock.monotonic() - startedAt;
-        return writtenDown(task.id, () => ended(masked(ending, mask), durationMs));
+        // A hook may throw where it may not, too.
+        const write = () => ended(masked(ending, mask), durationMs);
+        return untilWritten({ task: task.id, run: runId }, write, { stopping: stopping.signal, clock, logger });
       })
       // The next start finds its lease and says that it was cut off.
       .catch((error: unknown) =>
@@ -86,22 +88,6 @@ export function createRunning(deps: RunningDeps): Running {
         over();
       });
     active.set(task.id, one);
-  }
-
-  /** A full disk or a hook that throws where it may not: what was done is not forgotten for that. */
-  async function writtenDown(taskId: string, write: () => Promise<void>): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await write();
-      } catch (error) {
-        if (attempt >= MAX_WRITES || isStopping) throw error;
-        logger.warn(
-          { task: taskId, error: errorMessage(error) },
-          "the end of a run could not be stored; storing it again",
-        );
-        await wait(clock, backoffMs(WRITE_AGAIN, attempt));
-      }
-    }
   }
 
   async function renew(taskId: string, { runId, stop }: Active): Promise<void> {
@@ -133,7 +119,7 @@ export function createRunning(deps: RunningDeps): Running {
     progressOf: (taskId) => active.get(taskId)?.progress,
     start: arm,
     async stop(graceMs) {
-      isStopping = true;
+      stopping.abort(new Error("the gateway stopped"));
       if (!(await within(clock, graceMs, allOver()))) {
         for (const { stop } of active.values()) stop.abort(new Error("the gateway stopped"));
         await within(clock, LAST_MS, allOver());
@@ -145,9 +131,6 @@ export function createRunning(deps: RunningDeps): Running {
     },
   };
 }
-
-const MAX_WRITES = 20;
-const WRITE_AGAIN = { firstMs: 500, maxMs: 30_000 };
 
 /** For process groups to end, for hooks to be asked (they have five seconds), and for that to be written down. */
 const LAST_MS = 7_000;

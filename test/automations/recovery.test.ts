@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import type { AutomationRun } from "../../src/domain/automation.js";
+import { openSqlite } from "../../src/store/driver.js";
 import { openTestStore } from "../store/support/open-test-store.js";
 import { type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-process.js";
 import { linesOf } from "../support/lines.js";
@@ -103,6 +104,51 @@ test("a run that may happen twice is done again, one that may not is ended, and 
     attempts: [{ attempt: 1, status: "interrupted" }],
   });
   expect(interrupted?.endedAt).toBeGreaterThan(0);
+});
+
+test("the end of a run that cannot be stored is stored when it can be, and the run does not happen twice meanwhile", async () => {
+  const hook = (id: string, more: object) => ({
+    ...{ id, on: "message_received", execution: "background", timeout: "2m", ...more },
+    run: { shell: { sh: waits(id) } },
+  });
+  const PLUGIN = `
+import { appendFileSync, existsSync } from "node:fs";
+export default { id: "slow", setup({ hooks }) {
+  hooks.registerVoid("message_received", async () => {
+    appendFileSync("plugin", "x\\n");
+    while (!existsSync("go")) await new Promise((resolve) => setTimeout(resolve, 50));
+    appendFileSync("plugin.done", "x\\n");
+  }, { id: "plugin", execution: "background", retry: { attempts: 5, idempotent: true } });
+} };`;
+  const gateway = await start(
+    {
+      plugins: ["./slow.mjs"],
+      automations: { lease: "2s" },
+      hooks: [hook("again", { retry: { attempts: 5 } }), hook("once", {})],
+    },
+    { "slow.mjs": PLUGIN },
+  );
+  const all = ["again", "once", "plugin"];
+  await say(gateway, "hello");
+  await until(() => all.every((log) => lines(gateway, log).length === 1), "all running");
+  const database = openSqlite(join(gateway.folder, "test.db"));
+  try {
+    database.exec(
+      "CREATE TRIGGER no_room BEFORE UPDATE ON automation_runs BEGIN SELECT RAISE(ABORT, 'there is no room'); END",
+    );
+    writeFileSync(join(gateway.folder, "go"), "");
+    await until(() => all.every((log) => lines(gateway, `${log}.done`).length === 1), "the end of all");
+    const held = database.prepare("SELECT count(*) AS held FROM automation_runs WHERE lease_until > ?");
+    await until(() => (held.get(Date.now()) as { held: number }).held === 0, "the end of their leases", 10_000);
+    database.exec("DROP TRIGGER no_room");
+    const open = database.prepare("SELECT count(*) AS open FROM automation_runs WHERE ended_at IS NULL");
+    await until(() => (open.get() as { open: number }).open === 0, "their ends being stored", 30_000);
+  } finally {
+    database.close();
+  }
+  const runs = await runsOf(gateway);
+  expect(runs.map(({ status, attempt }) => `${status} ${attempt}`)).toEqual(Array(3).fill("succeeded 1"));
+  for (const log of all) expect(lines(gateway, log)).toHaveLength(1);
 });
 
 test("a message whose hook was cut off is decided again; a hook that had decided is not run twice", async () => {

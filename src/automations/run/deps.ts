@@ -43,6 +43,8 @@ export interface RunDeps {
   readonly runs: AutomationRunStore;
   readonly gates: Gates;
   readonly leases: Leases;
+  /** Fires when the gateway stops. */
+  readonly stopping: AbortSignal;
   readonly clock: Clock;
   readonly logger: Logger;
   reachOf(definition: Definition): Reach;

@@ -1,5 +1,6 @@
 /** Writing a run down: as it begins, and as it ends. */
 import { type AttemptRecord, type AutomationRun, failedCallsText, type StepRecord } from "../../domain/automation.js";
+import { untilWritten } from "../../lib/concurrency/until-written.js";
 import { errorMessage } from "../../lib/errors.js";
 import { backoffMs, MAX_PAUSE_MS } from "../../lib/time/backoff.js";
 import { formatDuration } from "../../lib/time/duration.js";
@@ -90,17 +91,21 @@ function shownReason({ status }: RunOutcome, reason: string, history: History): 
 
 async function write(start: RunStart, run: OpenRun, deps: RunDeps): Promise<void> {
   const { row } = run;
-  deps.leases.drop(row.id);
+  const { runs, leases, logger } = deps;
+  const named = { hook: row.hookId, run: row.id };
+  const store = async () => {
+    if (!run.isStored) run.isStored = await runs.insert(row);
+    else if (!(await runs.update(row, start.stored === undefined ? undefined : leases.owner)))
+      logger.warn(named, "a run ended, and how could not be recorded: its row was ended, changed or deleted meanwhile");
+  };
   try {
-    if (!run.isStored) run.isStored = await deps.runs.insert(row);
-    else if (!(await deps.runs.update(row, start.stored === undefined ? undefined : deps.leases.owner)))
-      deps.logger.warn(
-        { hook: row.hookId, run: row.id },
-        "a run ended, and how could not be recorded: its row was ended, changed or deleted meanwhile",
-      );
+    // What waits for the others is not kept waiting for their history.
+    await (start.stored === undefined ? store() : untilWritten(named, store, deps));
   } catch (error) {
     // What it decided holds; only its history is missing.
-    deps.logger.error({ hook: row.hookId, run: row.id, error: errorMessage(error) }, "a run could not be recorded");
+    logger.error({ ...named, error: errorMessage(error) }, "a run could not be recorded");
+  } finally {
+    leases.drop(row.id);
   }
 }
 
