@@ -165,7 +165,7 @@ export const idOf = ({ dispatchId, point, endedBy }: CrashedDispatch): string =>
 export function crashText(crashed: CrashedDispatch, { clock }: CommandDeps, when = ""): string {
   const { maxCrashes, isCalled, givenUp, endedBy } = crashed;
   if (givenUp !== undefined && endedBy !== undefined)
-    return `${crashesText(crashed)}, ${ago(givenUp.at, clock.now())}; what else ran there before that is not recorded. A plugin must not call ${code("process.exit")}.`;
+    return `${crashesText(crashed)}, ${ago(givenUp.at, clock.now())}; what else ran there before that is not recorded. ${endedBy.hookId === undefined ? "A plugin" : "A hook"} must not call ${code("process.exit")}.`;
   if (givenUp !== undefined)
     return `${crashesText(crashed)} (${ago(givenUp.at, clock.now())}); what ran before each crash is not recorded. They are not called again${givenUp.isSilent ? "" : " by themselves"}. Where a plugin ended the process itself, the log names its hook.`;
   const again = isCalled ? "They are being called again now" : "They are called again when it is its turn";

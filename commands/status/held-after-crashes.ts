@@ -72,7 +72,7 @@ function adviceOn(one: CrashedDispatch): string {
   const { endedBy, point } = one;
   if (endedBy === undefined) return `They are not called again: ${code(`/hooks why ${point} ${idOf(one)}`)}`;
   const where = endedBy.hookId === undefined ? "the log has the line" : code(`/hooks show ${endedBy.hookId}`);
-  return `A plugin must not call ${code("process.exit")}: ${where}`;
+  return `${endedBy.hookId === undefined ? "A plugin" : "A hook"} must not call ${code("process.exit")}: ${where}`;
 }
 
 /** `2 hooks and 1 command of plugins` */

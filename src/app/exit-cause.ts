@@ -1,8 +1,8 @@
 /**
- * Names the plugin that ends the process, and its hook or command, because nothing else in the log explains the restart, and puts it on record. Best effort: it sees
- * `process.exit` in the plugin's own code and in local files that it imports, and nothing of a kill from outside.
+ * Names what ends the process, because nothing else in the log explains the restart, and puts it on record: the plugin, and its hook or
+ * command, or the configured hook of a module. Best effort: it sees `process.exit` in their own code and in local files that it imports, and nothing of a kill from outside.
  */
-import { type PluginHandler, surroundingHandler } from "../hooks/dry-run.js";
+import { type SurroundingHandler, surroundingHandler } from "../hooks/dry-run.js";
 import type { Ender, GivenUpList } from "../hooks/given-up.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import { errorMessage } from "../lib/errors.js";
@@ -34,51 +34,53 @@ export function logExits(deps: ExitDeps): () => void {
 function reportExit(exitCode: number, deps: ExitDeps): void {
   const here = stackOfNow();
   const around = surroundingHandler();
+  const isIn = (one: Pick<PluginInfo, "file">) => placeInOrBelow(here, one) !== "";
+  const isCulprit = (one: Pick<PluginInfo, "file">) => around?.isCalled || isIn(one);
+  const place = (one: Pick<PluginInfo, "file">) => placeInOrBelow(here, one).replace(/^ \(|\)$/g, "");
+  const module = around?.module === undefined ? undefined : { file: around.module };
+  if (around?.hookId !== undefined && module !== undefined && isCulprit(module)) {
+    deps.logger.error(
+      { hook: around.hookId, code: exitCode, place: place(module) },
+      `the hook "${around.hookId}" ended the gateway with code ${exitCode}, in its module: a hook must not call process.exit`,
+    );
+    record({ hookId: around.hookId, exitCode }, around, deps);
+    return;
+  }
   const loaded = deps.plugins.list();
-  const isIn = (one: PluginInfo) => placeInOrBelow(here, one) !== "";
   const own = loaded.find(({ id }) => id !== undefined && id === around?.plugin);
-  const isOwn = own !== undefined && (around?.isCalled || isIn(own));
+  const isOwn = own !== undefined && isCulprit(own);
   const plugin = isOwn ? own : loaded.find(isIn);
   if (plugin === undefined) return;
   const handler = isOwn && around?.context !== undefined ? around : undefined;
   const { id = plugin.module } = plugin;
+  const { hookId: hook, command } = handler ?? {};
   deps.logger.error(
-    {
-      plugin: id,
-      hook: handler?.hookId,
-      command: handler?.command,
-      code: exitCode,
-      place: placeInOrBelow(here, plugin).replace(/^ \(|\)$/g, ""),
-    },
+    { plugin: id, hook, command, code: exitCode, place: place(plugin) },
     `the plugin "${id}" ended the gateway with code ${exitCode}, in ${whatRan(handler)}: a plugin must not call process.exit`,
   );
-  record(id, handler, exitCode, deps);
+  const isRoute = handler !== undefined && command === undefined;
+  record(hook === undefined ? { plugin: id, command, isRoute, exitCode } : { hookId: hook, exitCode }, handler, deps);
 }
 
-function whatRan(handler: PluginHandler | undefined): string {
+function whatRan(handler: SurroundingHandler | undefined): string {
   if (handler === undefined) return "a timer or other work that none of its handlers waits for";
   if (handler.hookId !== undefined) return `its hook ${handler.hookId}`;
   return handler.command === undefined ? "its default route" : `its command /${handler.command}`;
 }
 
 function record(
-  plugin: string,
-  handler: PluginHandler | undefined,
-  exitCode: number,
+  endedBy: Ender,
+  handler: SurroundingHandler | undefined,
   { registry, givenUp, clock, logger }: ExitDeps,
 ): void {
-  const { hookId, command } = handler ?? {};
-  const endedBy: Ender =
-    hookId === undefined
-      ? { plugin, command, isRoute: handler !== undefined && command === undefined, exitCode }
-      : { hookId, exitCode };
+  const { hookId } = endedBy;
   // A new version of the plugin may lack the hook.
   const { hook: point = "", phase } = (hookId !== undefined && registry.get(hookId)) || {};
   const dispatchId = handler?.context?.dispatchId ?? "";
   try {
     givenUp.noteNow({ point, phase, dispatchId, crashes: 1, at: clock.now(), isSilent: true, endedBy });
   } catch (error) {
-    logger.warn({ plugin, error: errorMessage(error) }, "what ended the gateway could not be recorded");
+    logger.warn({ ...endedBy, error: errorMessage(error) }, "what ended the gateway could not be recorded");
   }
 }
 

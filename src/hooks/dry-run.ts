@@ -2,10 +2,10 @@
  * What surrounds a call, at any depth and any later time: all code that a handler calls can ask it.
  * - Dry runs: where `inDryRun()` is true, nothing may be sent and written.
  * - Causes: what a plugin's handler triggers is caused by what led to the handler, also when its author forgot to pass that on.
- * - Handlers of plugins: what calls `process.exit` is named.
+ * - Handlers of plugins, and modules of configured hooks: what calls `process.exit` is named.
  *
  * The tracking slows every promise of the process. It is on from a dry run until a while after its handlers ended, and for the rest of
- * the process once a handler of a plugin was called.
+ * the process once one of these was called.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Cause } from "../domain/journal.js";
@@ -14,18 +14,20 @@ import type { Clock } from "../lib/time/clock.js";
 interface Surrounding {
   readonly dry: { isOver: boolean } | undefined;
   readonly cause: Cause | undefined;
-  readonly handler: PluginHandler | undefined;
+  readonly handler: SurroundingHandler | undefined;
 }
 
 /** Neither hook nor command: the default route. */
 export interface HandlerName {
-  plugin: string;
+  plugin?: string;
+  /** The file of a configured hook's module, which is of no plugin. */
+  module?: string;
   hookId?: string;
   command?: string;
 }
 
-/** A call of a handler of a plugin. */
-export interface PluginHandler extends HandlerName {
+/** A call of a handler of a plugin, or of a module. */
+export interface SurroundingHandler extends HandlerName {
   /** What it was called with; absent when it has ended, and left this behind. */
   context?: { readonly dispatchId?: string } | undefined;
   /** It has the processor: it does not wait yet. */
@@ -46,8 +48,8 @@ export function surroundingCause(): Cause | undefined {
   return tracking.getStore()?.cause;
 }
 
-/** The handler of a plugin that this is called in, or that started this; undefined outside of them. */
-export function surroundingHandler(): PluginHandler | undefined {
+/** The handler that this is called in, or that started this; undefined outside of them. */
+export function surroundingHandler(): SurroundingHandler | undefined {
   return tracking.getStore()?.handler;
 }
 
@@ -55,7 +57,7 @@ export function surroundingHandler(): PluginHandler | undefined {
  * Calls `call` with `cause` and `handler` as the surrounding ones in it and in what it starts. Without one there is none: the gateway's
  * own work continues in the surrounding of the code that woke it, and that may be another message's handler.
  */
-export function causedBy<T>(cause: Cause | undefined, call: () => T, handler?: PluginHandler): T {
+export function causedBy<T>(cause: Cause | undefined, call: () => T, handler?: SurroundingHandler): T {
   const around = tracking.getStore();
   if (cause === around?.cause && handler === around?.handler) return call();
   hasHandlers = true;

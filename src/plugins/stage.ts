@@ -10,7 +10,7 @@ import type { Command } from "../gateway/commands.js";
 import type { Route } from "../gateway/routes.js";
 import { cause } from "../hooks/catalogue/gateway.js";
 import { catalogue } from "../hooks/catalogue/index.js";
-import { causedBy, type HandlerName, type PluginHandler, surroundingCause } from "../hooks/dry-run.js";
+import { causedBy, type HandlerName, type SurroundingHandler, surroundingCause } from "../hooks/dry-run.js";
 import type { HookPoint } from "../hooks/point.js";
 import type { HookRegistry, Unregister } from "../hooks/registry.js";
 import { HookgateError } from "../lib/errors.js";
@@ -91,7 +91,7 @@ interface HandlerContext {
   readonly dispatchId?: string;
 }
 
-interface RunningHandler extends PluginHandler {
+interface RunningHandler extends SurroundingHandler {
   context?: HandlerContext | undefined;
 }
 

@@ -117,3 +117,27 @@ it("a call in a handler ends the gateway while another plugin is reloaded, which
   );
   expect(gateway.output()).not.toContain("plugin not reloaded");
 });
+
+it.each([
+  ["it runs", "await pause(1); process.exit(7);"],
+  ["a timer that it left runs", "setTimeout(() => process.exit(7), 1);"],
+])("a configured hook whose module calls it while %s is named, in the log and after the restart", async (_, body) => {
+  const source = `const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+export default async () => { ${body} };`;
+  const folder = folderWith({ "leaver.mjs": source });
+  const hooks = (every: string) => [{ id: "leaver", trigger: { every }, run: { module: { path: "./leaver.mjs" } } }];
+  const gateway = await gatewayProcess({ folder, config: { hooks: hooks("1s") } });
+  closers.push(() => gateway.kill());
+  await gateway.start();
+  expect(await gateway.ending()).toBe(7);
+  expect(gateway.output()).toContain('the hook \\"leaver\\" ended the gateway with code 7, in its module');
+  expect(gateway.output()).toMatch(/"place":"leaver.mjs:2:\d+"/);
+  writeFileSync(join(folder, "hookgate.yaml"), JSON.stringify({ hooks: hooks("1h") }));
+  await gateway.start();
+  await gateway.ready();
+  for (const line of ["/status", "/hooks why leaver", "/hooks show leaver"]) {
+    const text = (await invoke(gateway.url, line)).text.replaceAll(/[\\*`]/g, "");
+    expect(text, line).toContain("ended the process with exit code 7");
+    if (!line.includes("show")) expect(text, line).toContain("A hook must not call process.exit");
+  }
+});

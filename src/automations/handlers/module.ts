@@ -6,6 +6,7 @@ import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { z } from "zod";
+import { causedBy } from "../../hooks/dry-run.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { addressOf, importAnew, localFiles } from "../../lib/files/fresh-imports.js";
 import { isMissing, whyFileUnread } from "../../lib/files/list-folder.js";
@@ -70,7 +71,7 @@ export const moduleHandler: Handler<ModuleOptions> = {
     try {
       const call = await load(options, context, { mayBeOld: true });
       if (context.dryRun) return { kind: "decided", decision: { kind: "pass" }, rendered, output: { dryRun: true } };
-      const returned = await untilAborted(call(copyOf(context.event), given(options, context)), context.signal);
+      const returned = await untilAborted(callNamed(call, options, context), context.signal);
       return { ...resultOf(returned), rendered, output: kept(returned) };
     } catch (error) {
       const timedOut = context.signal.aborted;
@@ -85,6 +86,17 @@ export const moduleHandler: Handler<ModuleOptions> = {
     }
   },
 };
+
+/** What calls `process.exit` in it is named. */
+function callNamed(call: Call, options: ModuleOptions, context: RunContext): unknown {
+  const { hookId, runId: dispatchId, cause, folder, event } = context;
+  const handler = { hookId, module: resolve(folder, options.path), context: { dispatchId }, isCalled: true };
+  try {
+    return causedBy(cause, () => call(copyOf(event), given(options, context)), handler);
+  } finally {
+    handler.isCalled = false;
+  }
+}
 
 function given(options: ModuleOptions, context: RunContext): ModuleContext {
   const { hookId, runId, attempt, eventName, signal, logger } = context;
