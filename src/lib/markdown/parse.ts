@@ -102,9 +102,28 @@ export function isPlainText(text: string): boolean {
 
 export function parseMarkdown(source: string): Root {
   const text = clean(source);
-  if (text.length > MARKDOWN_MAX) return { type: "root", children: [literal(text)] };
-  const children = groups(text).flatMap((group) => (group.literal ? [literal(group.text)] : parseGroup(group.text)));
+  if (text.length > MARKDOWN_MAX) return { type: "root", children: asSigns(text) };
+  const children = groups(text).flatMap((group) => (group.literal ? asSigns(group.text) : parseGroup(group.text)));
   return { type: "root", children };
+}
+
+const FENCED = /^(`{3,}|~{3,})([^`\n]*)\n(.*?)(?:^\1[`~]*[ \t]*$|(?!.))/gms;
+const ESCAPE = /\\([!-/:-@[-`{-~\n])/g;
+
+/** Without markup but for code: the signs of the author, without the backslashes that protect them. */
+function asSigns(text: string): RootContent[] {
+  const found: RootContent[] = [];
+  let end = 0;
+  const add = (words: string) => {
+    if (words.trim() !== "") found.push(literal(words.replace(/^\n+|\n+$/g, "").replace(ESCAPE, "$1")));
+  };
+  for (const { 0: fenced, 2: info = "", 3: code = "", index } of text.matchAll(FENCED)) {
+    add(text.slice(end, index));
+    found.push(codeOf(info, code.replace(/\n$/, "")));
+    end = index + fenced.length;
+  }
+  add(text.slice(end));
+  return found;
 }
 
 function parseGroup(text: string): RootContent[] {
@@ -119,7 +138,7 @@ interface Group {
   literal: boolean;
 }
 
-/** Blocks (between blank lines, fences whole) joined up to the group size; a block that would be slow stands alone, literal. */
+/** Blocks (between blank lines, fences whole) joined up to the group size; blocks that would be slow are literal. */
 function groups(text: string): Group[] {
   if (text.length <= GROUP_MAX && costOf(text) <= COST_MAX && !isSlow(text)) return [{ text, literal: false }];
   const found: Group[] = [];
@@ -129,8 +148,8 @@ function groups(text: string): Group[] {
     const slow = isSlow(block) || spent + cost > COST_MAX;
     if (!slow) spent += cost;
     const last = found.at(-1);
-    if (last && !last.literal && !slow && last.text.length + block.length <= GROUP_MAX) last.text += block;
-    else found.push({ text: slow ? block.replace(/^\n+|\n+$/g, "") : block, literal: slow });
+    if (last?.literal === slow && (slow || last.text.length + block.length <= GROUP_MAX)) last.text += block;
+    else found.push({ text: block, literal: slow });
   }
   return found.filter((group) => group.text.trim() !== "");
 }
@@ -149,6 +168,7 @@ function costOf(text: string): number {
     else if (code === 10) cost += text.charCodeAt(i - 1) === 10 || text.charCodeAt(i - 1) === 32 ? BREAK_COST : 1;
     else if (code === 40 /* ( */ && text.charCodeAt(i - 1) === 93 /* ] */) cost += LINK_COST;
     else if (INLINE_MARKS.has(code)) cost++;
+    if (isEscape(text, i)) i++;
     // Marks may follow each other, `- > - a`; the rest of a rule, `-----`, counts nothing.
     const isNested: boolean =
       isMark && (code === 62 /* > */ || text.charCodeAt(i + 1) === 32 || text.charCodeAt(i + 1) === 9);
@@ -200,11 +220,15 @@ const codes = (characters: string) => new Set([...characters].map((character) =>
 const LINE_MARKS = codes("#>-+*.)=");
 const INLINE_MARKS = codes("\\`*_~<[]&|:@!");
 
+/** The parser reads a backslash and its sign as one, and pairs the sign with no other. */
+const isEscape = (text: string, at: number) => text.charCodeAt(at) === 92 && text.charCodeAt(at + 1) !== 10;
+
 function isSlow(block: string): boolean {
   let delimiters = 0;
   for (let i = 0; i < block.length; i++) {
     const code = block.charCodeAt(i);
-    if (code === 42 || code === 95 || code === 126 || code === 91 || code === 93) delimiters++;
+    if (isEscape(block, i)) i++;
+    else if (code === 42 || code === 95 || code === 126 || code === 91 || code === 93) delimiters++;
   }
   return delimiters > DELIMITERS_MAX || DEEP.test(block);
 }
@@ -272,10 +296,13 @@ const LANGUAGE = /^[\w+\-.#]+$/;
 function keepInfo(node: Code, source: string): void {
   const from = node.position?.start.offset ?? 0;
   const [, info = ""] = /^(?:`{3,}|~{3,})([^\n]*)/.exec(source.slice(from, node.position?.end.offset)) ?? [];
+  Object.assign(node, codeOf(info, node.value));
+}
+
+function codeOf(info: string, value: string): Code {
   const words = info.trim();
-  if (words === "" || (LANGUAGE.test(words) && node.value !== "")) return;
-  node.lang = null;
-  node.value = node.value === "" ? words : `${words}\n${node.value}`;
+  if (words === "" || (LANGUAGE.test(words) && value !== "")) return { type: "code", lang: words || null, value };
+  return { type: "code", lang: null, value: value === "" ? words : `${words}\n${value}` };
 }
 
 /** The only way to break a line within a table; elsewhere a tag is shown as it was written. */

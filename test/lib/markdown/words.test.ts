@@ -5,6 +5,8 @@ import { formatDiscord } from "../../../adapters/discord/format.js";
 import { formatTelegram } from "../../../adapters/telegram/format.js";
 import { formatWeb } from "../../../adapters/web/format.js";
 import { literalMarkdown } from "../../../src/lib/markdown/escape.js";
+import { flatten } from "../../../src/lib/markdown/flatten.js";
+import { readTree } from "../../../src/lib/markdown/message.js";
 import { seenOnDiscord } from "./discord-viewer.js";
 
 /** What is shown; with it the addresses behind links, and the language that is the colour of code. */
@@ -128,7 +130,7 @@ describe.each(Object.entries(SHOWN))("a text on %s", (_platform, show) => {
 describe("plain text as Markdown", () => {
   const shown = (text: string) => {
     const markdown = literalMarkdown(text);
-    return (formatTelegram({ text: markdown }, { plain: false })[0]?.text ?? "").replaceAll("\u00A0", " ");
+    return flatten(readTree(markdown), { canLink: () => true }).text.replaceAll("\u00A0", " ");
   };
 
   it("shows every sign as it was written, line by line", () => {
@@ -157,6 +159,28 @@ describe("plain text as Markdown", () => {
       }),
       { numRuns: 1000, interruptAfterTimeLimit: 20_000 },
     );
+  });
+
+  it.each([
+    ["a log", "[2026-11-30 04:12:00] [INFO] [main] request_id=abc_def took 5*0 ms https://a.example/*x\n"],
+    ["lines of stars", `${"*".repeat(64)}\nstep 3 failed: C:\\*.*\n`],
+    ["one sign after another", "a*b*c ~[x] "],
+  ])("shows every sign of %s of any length, and the frame around it as long as the text is read", (_, line) => {
+    // Between its groups of blocks, a long text has an empty line.
+    const signs = (all: string) => all.replace(/\s+/g, " ");
+    for (const length of [2_000, 4_000, 15_000, 40_000, 90_000]) {
+      const text = line.repeat(length / line.length).trim();
+      expect(signs(shown(text)) === signs(text), `${length}`).toBe(true);
+      const framed = formatTelegram({ text: `**Ada**:\n${literalMarkdown(text)}` }, { plain: false });
+      if (length === 2_000) expect(framed[0]?.text).toBe(`Ada:\n${text}`.slice(0, framed[0]?.text.length));
+    }
+  });
+
+  it("keeps code as code beside more marks than are read", () => {
+    const marks = "*a_ ".repeat(1_000);
+    const [first] = formatTelegram({ text: `${"```sh\n**x** \\* [y]\n```"}\n${marks}` }, { plain: false });
+    expect(first?.text.slice(0, 20)).toBe("**x** \\* [y]\n\n*a_ *a");
+    expect(first?.entities?.[0]).toMatchObject({ type: "pre", language: "sh", offset: 0, length: 12 });
   });
 
   it("leaves words and addresses as they are", () => {
