@@ -34,6 +34,8 @@ export async function automationFilter(
   if (!registry.get(asked) && (await automations.runs.list({ hookId: asked, limit: 1 })).length > 0)
     return { hookId: asked };
   const status = AUTOMATION_RUN_STATUSES.find((one) => one === asked);
+  // What `/status` counts as waiting to be started, for the first time or once more.
+  if (status === "queued") return { status: ["queued", "backgrounded"] };
   // What failed is the journal's to tell: it knows plugins' failures too.
   return status === undefined || status === "failed" ? undefined : { status };
 }
@@ -72,7 +74,7 @@ export async function listAutomationRuns(
   const hasNumbers = await rememberRows(deps, context, line, rows, first);
   return answer({
     text: [
-      `**${found.length === MAX_ROWS ? `The last ${MAX_ROWS} runs` : count(found.length, "run")}** of ${code(asked)}${pageText(page)}`,
+      `**${found.length === MAX_ROWS ? `The last ${MAX_ROWS} runs` : count(found.length, "run")}** of ${code(asked)}${typeof filter.status === "object" ? `: ${found.length === 1 ? "it waits" : "they wait"} to be started` : ""}${pageText(page)}`,
       rows.map((row, index) => rowLine(deps, context, row, first + index, now)).join("\n"),
       hasNumbers ? `${code(`/run ${first}`)} opens number ${first}.` : `${code("/run ID")} opens one.`,
     ],

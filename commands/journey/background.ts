@@ -118,20 +118,29 @@ export function backgroundText(
   }
 }
 
+/** The caller waits for it: its point is firing. */
+const isAwaited = (id: string, running: readonly RunningHook[]): boolean =>
+  running.some(({ runId, dispatchId }) => runId === id && !isOfBackground(dispatchId));
+
 /**
  * What the record of each attempt does not say, at its time: that a run is under way or is to be tried again, that one was cut off, and
  * how one ended that took more than one attempt. What is open comes last.
  */
-export function backgroundLines(stored: StoredRuns, now: number): { at: number; text: string }[] {
+export function backgroundLines(
+  stored: StoredRuns,
+  running: readonly RunningHook[],
+  now: number,
+): { at: number; text: string }[] {
   return [...stored.values()].flatMap((run) => {
-    const text = lineOf(run, now);
+    const text = lineOf(run, isAwaited(run.id, running), now);
     if (text === undefined) return [];
-    const { endedAt: at } = run;
+    // One that runs again has the end of the attempt before.
+    const at = isUnfinished(run.status) ? undefined : run.endedAt;
     return [at === undefined ? { at: Number.POSITIVE_INFINITY, text } : { at, text: `${clockTime(at, now)} ${text}` }];
   });
 }
 
-function lineOf(run: AutomationRun, now: number): string | undefined {
+function lineOf(run: AutomationRun, isForeground: boolean, now: number): string | undefined {
   const { status, statusReason, attempt, attempts, dueAt } = run;
   const hook = code(run.hookId);
   const why = statusReason === undefined ? "" : `: ${plain(statusReason)}`;
@@ -141,7 +150,7 @@ function lineOf(run: AutomationRun, now: number): string | undefined {
     case "running": {
       const took = tookMs(run, now);
       const duration = took === undefined ? "" : `, for ${formatDuration(took)}`;
-      return `${hook} is **running** now, in the background${duration}${attempt > 1 ? ` (attempt ${attempt}${cutOffAttempts(run)})` : ""}`;
+      return `${hook} is **running** now${isForeground ? "" : ", in the background"}${duration}${attempt > 1 ? ` (attempt ${attempt}${cutOffAttempts(run)})` : ""}`;
     }
     case "queued": {
       const inText = dueAt > now ? `at ${clockTime(dueAt, now)} (in ${formatDuration(dueAt - now)})` : "now";

@@ -3,7 +3,7 @@ import { type AutomationRunStatus, isUnfinished } from "../../src/domain/automat
 import { addressOf } from "../../src/domain/chat/event.js";
 import { shortenedFrom } from "../../src/domain/chat/long-message.js";
 import { lostFilesOf } from "../../src/domain/chat/lost-files.js";
-import { type DispatchRecord, type Outcome, rootOf } from "../../src/domain/journal.js";
+import { type DispatchRecord, type Outcome, type RunRecord, rootOf } from "../../src/domain/journal.js";
 import { type Delivery, type InboxRow, isUnderWay } from "../../src/domain/store.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/time/duration.js";
@@ -12,7 +12,7 @@ import { statusText } from "../automations/show-run.js";
 import type { CommandDeps } from "../deps.js";
 import { pausedText } from "../hooks/pause.js";
 import { nextStepButtons, nextStepText, tries } from "../outbox/letter.js";
-import { errorText, failedRun, hasFailed, usedFallback } from "../runs/show-dispatch.js";
+import { errorText, failedRun, hasFailed, runOutcomeText, usedFallback } from "../runs/show-dispatch.js";
 import { ago, clockTime, code, count, plain } from "../show/text.js";
 import { placeWords } from "../who.js";
 import { attemptLines, putOffLines } from "./attempts.js";
@@ -54,7 +54,7 @@ export async function showPath(deps: CommandDeps, journey: Journey, taskId?: str
       ...failures.slice(0, MAX_SHOWN),
       ...moreFailures(failures),
       ...vetoLines(dispatches, now),
-      ...backgroundLines(journey.stored, now),
+      ...backgroundLines(journey.stored, journey.running, now),
       ...besideLines(journey),
       ...refused.slice(0, MAX_SHOWN),
       ...earlierEnds(journey, now),
@@ -209,7 +209,10 @@ function changeLines(deps: CommandDeps, journey: Journey, now: number): Happenin
   });
 }
 
-/** Failures, and runs without a row of their own that a stop cut off. Those that repeat are one line, with how often and when last; those before and after a decision of an operator are two. */
+/**
+ * Failures, and runs without a row of their own that a stop cut off: of one that ran again, how that attempt ended. Those that repeat are one
+ * line, with how often and when last; those before and after a decision of an operator are two.
+ */
 function failureLines(journey: Journey, now: number): Happening[] {
   const { dispatches, decisions, stored } = journey;
   const decided = decisions.map((one) => decidedAt(one, journey));
@@ -218,14 +221,20 @@ function failureLines(journey: Journey, now: number): Happening[] {
     for (const run of dispatch.runs) {
       const isCutOff = run.outcome === "interrupted" && !isAttempt(dispatch) && !stored.has(run.id);
       if (!isCutOff && !hasFailed(run)) continue;
-      const { point, at } = dispatch;
+      const again = isCutOff ? lastAttemptOf(dispatch, run, dispatches) : undefined;
+      // That it failed is a line of its own.
+      if (again && hasFailed(again.run)) continue;
+      const { point } = dispatch;
+      const at = again?.at ?? dispatch.at;
       const verb = isCutOff
         ? "was **interrupted**"
         : run.unanswered
           ? "could not answer its condition"
           : run.outcome.replace("_", " ");
       const why = run.error ? `: ${errorText(run)}` : isCutOff && run.reason ? `: ${plain(run.reason)}` : "";
-      const line = `✗ ${code(run.hookId)} ${verb} at ${code(point)}${why}`;
+      const ended =
+        again && `${runOutcomeText(again.run)} at attempt ${again.run.attempt}; attempt ${dispatch.attempt}`;
+      const line = `${ended ? `${code(run.hookId)} ${ended}` : `✗ ${code(run.hookId)}`} ${verb} at ${code(point)}${why}`;
       const key = `${line} ${decided.filter((time) => time <= at).length}`;
       found.set(key, { at, times: (found.get(key)?.times ?? 0) + 1, line });
     }
@@ -233,6 +242,17 @@ function failureLines(journey: Journey, now: number): Happening[] {
     at,
     text: `${clockTime(at, now)} ${line}${times > 1 ? ` (${times} times; this is the last)` : ""}`,
   }));
+}
+
+/** The start has the same dispatch fired again: the last attempt of the hook there, where that was not cut off, too. */
+function lastAttemptOf(
+  { id, attempt }: DispatchRecord,
+  { hookId }: RunRecord,
+  dispatches: readonly DispatchRecord[],
+): { at: number; run: RunRecord } | undefined {
+  const last = dispatches.findLast((one) => one.id === id && one.attempt > attempt);
+  const run = last?.runs.find((one) => one.hookId === hookId && one.outcome !== "interrupted");
+  return last && run && { at: last.at, run };
 }
 
 function moreFailures(failures: readonly Happening[]): Happening[] {
@@ -369,9 +389,10 @@ function ranAt(
 ): string | undefined {
   const last = dispatches.filter((one) => one.point === point && one.runs.length > 0 && !isAttempt(one)).at(-1);
   if (last === undefined) return isSettled ? missing : undefined;
-  const countOf = (...statuses: AutomationRunStatus[]) =>
-    last.runs.filter(({ id }) => statuses.some((one) => one === stored.get(id)?.status)).length;
-  const [waiting, running, again] = [countOf("backgrounded"), countOf("running"), countOf("queued")];
+  const withStatus = (status: AutomationRunStatus) => last.runs.filter(({ id }) => stored.get(id)?.status === status);
+  const [waiting, again] = [withStatus("backgrounded").length, withStatus("queued").length];
+  // Of one that was cut off here and runs again, the point is firing.
+  const running = withStatus("running").filter(({ outcome }) => outcome === "backgrounded").length;
   const notRun = last.runs.filter((run) => hasNotRun(run, stored.get(run.id))).length;
   const ran = last.runs.length - notRun - running - again;
   const others = [
@@ -409,7 +430,9 @@ function deliveryLine(deps: CommandDeps, delivery: Delivery, journey: Journey, n
   }
   const tried = tries(delivery);
   const ended = endText(delivery, mine);
-  const running = journey.running.filter(({ dispatchId }) => dispatchId.startsWith(`${id}:`));
+  const running = journey.running.filter(
+    ({ dispatchId }) => dispatchId.startsWith(`${id}:`) && !isOfBackground(dispatchId),
+  );
   const blocker = journey.blockers.get(id);
   const pause = (blocker ?? delivery).reason ? undefined : journey.pauses.get(id);
   const open = `${running.length > 0 ? ` · ${runningText(running)}` : ""}${blocker ? ` · ${behindText(blocker)}` : ""}${pause ? ` · ${pause}` : ""}${blockedText(journey, id)}`;

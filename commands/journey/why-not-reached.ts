@@ -5,7 +5,7 @@ import { type DispatchRecord, numberedDispatch, rootOf } from "../../src/domain/
 import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { formatDuration } from "../../src/lib/time/duration.js";
 import { ago, clockTime, code, plain } from "../show/text.js";
-import { isAttempt } from "./background.js";
+import { isAttempt, isOfBackground } from "./background.js";
 import { cutOffsOf, undecidedOf, wasUndecided } from "./cut-off.js";
 import { type Gone, type Journey, POINT_OF_CHANGE, posterOf } from "./find.js";
 import { wasGivenUpText } from "./given-up.js";
@@ -184,6 +184,7 @@ function unhandledText(
   now: number,
 ): string | undefined {
   const why = row.error === undefined ? "" : `: ${plain(row.error)}`;
+  const awaited = running.filter(({ dispatchId }) => !isOfBackground(dispatchId));
   switch (row.status) {
     case "done":
       return undefined;
@@ -192,7 +193,7 @@ function unhandledText(
         ? `${subject} waits for ${code(`m${ahead.id}`)}, which ${stateOf(ahead, putOffBy.get(ahead.id), now)}.`
         : `${subject} waits for the messages before it.`;
     case "running":
-      return `${subject} is being handled now${route ? `: ${routeText(route)}` : running.length > 0 ? `: ${runningText(running)}` : ""}.${why && ` The attempt before failed${why}.`}`;
+      return `${subject} is being handled now${route ? `: ${routeText(route)}` : awaited.length > 0 ? `: ${runningText(awaited)}` : ""}.${why && ` The attempt before failed${why}.`}`;
     case "deferred": {
       const last = why === "" ? putOffs(dispatches).at(-1) : undefined;
       if (last) return `${subject} was put off by ${last.by}, ${untilText(row.dueAt, now)}.`;

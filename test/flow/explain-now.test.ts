@@ -263,18 +263,38 @@ hooks:
   expect(hourly).toMatch(/✗ gates: paused would refuse it now: by Owner\.$/m);
 });
 
-it("of a hook that runs, the runs that wait for their turn are counted", async () => {
+it("of a hook that runs, the runs that wait for their turn are counted, and /runs queued lists what /status counts", async () => {
   const { live, ask } = await lab(`
 hooks:
-  - { id: queued, on: message_received, run: { shell: { sh: "until [ -e go ]; do sleep 0.05; done" } } }
+  - { id: slow, on: message_received, run: { shell: { sh: "until [ -e go ]; do sleep 0.05; done" } } }
 `);
   for (const text of ["one", "two", "three"]) await live.say(text);
   await until(
-    async () => /is running now[\s\S]*2 more runs wait for their turn\./.test(await ask("/hooks why queued")),
+    async () => /is running now[\s\S]*2 more runs wait for their turn\./.test(await ask("/hooks why slow")),
     "the two that wait",
   );
+  expect(await ask("/status")).toContain("runs: 2 wait to be started, 2 of slow");
+  expect(await ask("/runs queued")).toMatch(/^2 runs of queued: they wait to be started\n/);
   live.write("go", "");
-  await until(async () => !/is running now|more run|not run yet/.test(await ask("/hooks why queued")), "their end");
+  await until(async () => !/is running now|more run|not run yet/.test(await ask("/hooks why slow")), "their end");
+});
+
+it("the path of a message calls a run in the background that, and names what the message waits for alone", async () => {
+  const { live, ask } = await lab(`
+hooks:
+  - { id: archive, on: message_received, run: { shell: { sh: "until [ -e go ]; do sleep 0.05; done" } } }
+  - { id: sort, on: inbound_claim, run: { shell: { sh: "until [ -e go ]; do sleep 0.05; done" } } }
+`);
+  await live.say("hello");
+  const path = await until(async () => {
+    const now = await ask("/hooks why last");
+    return /archive is running now[\s\S]*sort is running now/.test(now) ? now : undefined;
+  }, "both running");
+  expect(path).toMatch(/The message is being handled now: sort has been running at inbound_claim for [^,]+\.$/m);
+  expect(path).toMatch(/archive is running now, in the background, for /);
+  expect(path).toMatch(/sort is running now, for /);
+  live.write("go", "");
+  await until(async () => !/running/.test(await ask("/hooks why last")), "their end");
 });
 
 it("a pause of all hooks keeps the background hook of a plugin from running now", async () => {

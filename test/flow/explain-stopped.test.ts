@@ -148,6 +148,15 @@ describe("a stop while hooks do not end", () => {
       return text.includes("It ran, ✓ passed") ? text : undefined;
     }, "the second call of p.claim");
     expect(answer).toMatch(/It started, and was interrupted after .*: the gateway stopped while it ran/);
+    // What ran again does not end with what the stop cut off.
+    const path = await until(async () => {
+      const text = await ask("/hooks why last");
+      return text.includes("p.claim ✓ passed") ? text : undefined;
+    }, "the end of p.claim");
+    const cutOff = "at inbound_claim: the gateway stopped while it ran";
+    expect(path).toContain(`p.claim ✓ passed at attempt 2; attempt 1 was interrupted ${cutOff}`);
+    expect(path).not.toContain("✗ p.claim");
+    expect(path).toContain("p.once was interrupted: the gateway stopped while it ran, and it may not run twice");
     expect(await ask("/hooks why inbound_claim last")).toContain(
       "p.answers did not run. p.claim runs before it and was interrupted (the gateway stopped while it ran). The hooks after it did not get their turn.",
     );
