@@ -4,7 +4,7 @@ import { formatDuration } from "../src/lib/time/duration.js";
 import { answer, badUsage, commandButton, missing, notFound, word } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
-import { count, plain } from "./show/text.js";
+import { code, count, plain } from "./show/text.js";
 import { conversationText } from "./who.js";
 
 /** So that the answer fits one message; `--json` has them all. */
@@ -65,16 +65,19 @@ async function lift(deps: CommandDeps, context: CommandContext): Promise<Command
     const known = (await deps.status()).pauses.map((pause) => pause.key);
     throw notFound("pause", key, known, "/pauses lists them.", "id");
   }
+  const limits = key === "all" ? before.filter(({ isOwnLimit }) => isOwnLimit) : [];
   const isAny = (isPutOff: boolean) =>
     before.some((one) => lifted.includes(one.key) && (one.isPutOff === true) === isPutOff);
   return answer({
     text: [
       lifted.length === 0
-        ? "Nothing is paused."
+        ? limits.length === 0 && "Nothing is paused."
         : `${count(lifted.length, "pause")} lifted: ${lifted
             .slice(0, MAX_SHOWN)
             .map((one) => conversationText(deps, one))
             .join(", ")}.`,
+      limits.length > 0 &&
+        `${limits.map((one) => conversationText(deps, one.key)).join(", ")} ${limits.length === 1 ? "waits" : "wait"} for a limit of the settings, which ends by itself. ${code("/pauses")} names the setting.`,
       isAny(false) && "What waited is sent now; the platform may refuse it again.",
       isAny(true) && "The message that a hook put off is offered to the hooks again now; a hook may put it off again.",
     ],

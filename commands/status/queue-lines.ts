@@ -99,11 +99,11 @@ export async function failingDeliveries(
 
 export function failingText(failing: readonly FailingDeliveries[]): string | undefined {
   const all = failing.reduce((sum, { deliveries }) => sum + deliveries, 0);
-  return all === 0 ? undefined : `${count(all, "message")} could not be sent yet`;
+  return all === 0 ? undefined : `${count(all, "message")} could not be sent in three tries`;
 }
 
 const failingLines = (failing: readonly FailingDeliveries[], now: number): string[] =>
   failing.map(
     ({ platform, deliveries, since, reason }) =>
-      `⚠ ${plain(platform)}: ${count(deliveries, "message")} could not be sent yet, the oldest for ${formatDuration(now - since)}: ${plain(reason, 80)}. Hookgate tries again (${code("/outbox list waiting")}, ${code("/outbox list sending")})`,
+      `⚠ ${plain(platform)}: ${count(deliveries, "message")} could not be sent in three tries, the oldest for ${formatDuration(now - since)}: ${plain(reason, 80)}. Hookgate tries again (${code("/outbox list waiting")}, ${code("/outbox list sending")})`,
   );

@@ -99,8 +99,11 @@ describe("/status", () => {
     expect((await desk.say("/status")).message.card?.title).toBe("The gateway is well");
     await desk.clock.advance(60_000);
     const { message, shown } = await desk.say("/status");
-    expect(message.card).toMatchObject({ title: "Up, but 1 message could not be sent yet", tone: "warning" });
-    expect(shown).toContain("⚠ discord: 1 message could not be sent yet, the oldest for 1 min: HTTP 503");
+    expect(message.card).toMatchObject({
+      title: "Up, but 1 message could not be sent in three tries",
+      tone: "warning",
+    });
+    expect(shown).toContain("⚠ discord: 1 message could not be sent in three tries, the oldest for 1 min: HTTP 503");
     expect(shown).not.toContain("⚠ telegram");
     const [, list = ""] = /Hookgate tries again \(`([^`]+)`/.exec(shown) ?? [];
     expect((await desk.say(list)).shown).toContain("d_1");

@@ -47,4 +47,7 @@ it("each command names the setting that copies wait for, and when the next one g
   expect(await run("/status")).toMatch(/0 sent to \(1 waiting\)[\s\S]*pauses: .* \(\/pauses\)/);
   const chat = `telegram:${stack.platforms.telegram.botId()}:${stack.telegram.chatId}`;
   expect(await run(`/pauses lift ${chat}`)).toContain("a limit of the settings, which ends by itself");
+  const all = await run("/pauses lift all");
+  expect(all).toContain("waits for a limit of the settings, which ends by itself. /pauses names the setting.");
+  expect(all).not.toContain("Nothing is paused");
 });
