@@ -11,7 +11,7 @@ import {
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { AutomationRun } from "../../src/domain/automation.js";
-import { INGESTED_EVENT } from "../../src/domain/pending.js";
+import { INGESTED_EVENT, LATE_NOTE } from "../../src/domain/pending.js";
 import { systemClock } from "../../src/lib/time/clock.js";
 import { backupDatabase } from "../../src/store/database-file/backup.js";
 import { filesBeside } from "../../src/store/database-file/files.js";
@@ -126,6 +126,9 @@ describe("a restored backup", () => {
     await store.automation.ingest.accept({ id: "e_1", name: "deploy", payload: {}, receivedAt: NOW }, [
       { id: "w_1", kind: INGESTED_EVENT, key: "deploy", dueAt: 0, payload: { event: "e_1" } },
     ]);
+    const { id: rowId } = await store.inbox.accept(messageEvent("1"), LANE, NOW, true);
+    const note = { id: "w_2", kind: LATE_NOTE, key: LANE, dueAt: 0, payload: { rowId } };
+    await store.inbox.settle(rowId, { outcome: "unrouted", deliveries: [], pending: [note] }, NOW);
     await store.close();
     const backup = join(temporaryFolder(), "backup.db");
     expect(await backupDatabase(file, backup, NOW)).toMatchObject({ runs: 2 });
@@ -134,6 +137,7 @@ describe("a restored backup", () => {
     const plain = await openStore(storeOptions(file));
     expect(plain.cursors("discord").list("")).toHaveLength(7);
     expect(await plain.automation.runs.get("r_1")).toMatchObject({ status: "queued" });
+    expect(await plain.pending.list([LATE_NOTE])).toMatchObject([{ id: "w_2" }]);
     await plain.close();
 
     await restoreDatabase(filesBeside(file), backup, { hold: true, clock: systemClock });
@@ -147,7 +151,7 @@ describe("a restored backup", () => {
       statusReason: expect.stringContaining("unfinished in the backup"),
     });
     expect(await held.automation.runs.nextDue()).toBeUndefined();
-    expect(await held.pending.list([INGESTED_EVENT])).toEqual([]);
+    expect(await held.pending.list([INGESTED_EVENT, LATE_NOTE])).toEqual([]);
   });
 
   test.each([

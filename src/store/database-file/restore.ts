@@ -3,7 +3,7 @@ import { existsSync, realpathSync, rmSync, statSync } from "node:fs";
 import type { Database } from "better-sqlite3";
 import { READ_POSITIONS } from "../../domain/chat/adapter.js";
 import { MAY_HAVE_BEEN_HANDLED, MAY_HAVE_BEEN_SENT } from "../../domain/deliveries/letters.js";
-import { DELIVERY_ENDS, INGESTED_EVENT } from "../../domain/pending.js";
+import { DELIVERY_ENDS, INGESTED_EVENT, LATE_NOTE } from "../../domain/pending.js";
 import { HookgateError } from "../../lib/errors.js";
 import type { Clock } from "../../lib/time/clock.js";
 import { IS_UNFINISHED_RUN } from "../automation/run-rows.js";
@@ -158,8 +158,10 @@ function holdUnfinished(database: Database, at: number): void {
   database
     .prepare<[string, number]>(`UPDATE deliveries SET status = 'held', reason = ?, settled_at = ? WHERE ${IS_OPEN}`)
     .run(MAY_BE_SENT, at);
-  // Hooks that still had to be notified: they may send something because of it.
-  database.prepare<[string, string]>("DELETE FROM pending WHERE kind IN (?, ?)").run(DELIVERY_ENDS, INGESTED_EVENT);
+  // Hooks that still had to be notified: they may send something because of it. Notes that waited for hooks may have been sent since.
+  database
+    .prepare<[string]>("DELETE FROM pending WHERE kind IN (SELECT value FROM json_each(?))")
+    .run(JSON.stringify([DELIVERY_ENDS, INGESTED_EVENT, LATE_NOTE]));
   database
     .prepare<[string, number]>(
       `UPDATE automation_runs SET status = 'interrupted', data = iif(json_valid(data), json_set(data, '$.statusReason', ?), data),
