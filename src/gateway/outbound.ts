@@ -14,7 +14,7 @@ import type { Conversation, Queue } from "./conversation.js";
 import { newlyStored } from "./new-rows.js";
 import { type Decision, decide, decideUnstored, hasHooks } from "./outbound/decide.js";
 import { expiryReason, isExpired, orExpiry, whenExpired } from "./outbound/expiry.js";
-import { findTarget, NEW } from "./outbound/find-target.js";
+import { type Found, findTarget, NEW } from "./outbound/find-target.js";
 import { finish } from "./outbound/finish.js";
 import { followMove, isBehindFormer, wakeFollower } from "./outbound/follow-move.js";
 import { notifyAsker } from "./outbound/notices/notify-asker.js";
@@ -145,15 +145,15 @@ async function decideAndSend(delivery: Delivery, adapter: Adapter, out: Outbound
   if (target.kind === "ended") return finish(delivery, target.status, target.reason, out);
   if (target.kind === "later") return orExpiry(delivery, target.at);
   // A deletion says nothing that hooks could rewrite.
-  if (!delivery.message) return freezeAndSend(delivery, undefined, target.posted, adapter, out, target.hasHidden);
+  if (!delivery.message) return freezeAndSend(delivery, undefined, target.posted, adapter, out, target.hidden);
   const decision = await decide(delivery, delivery.message, out);
-  return carryOut(decision, delivery, target.posted, adapter, out);
+  return carryOut(decision, delivery, target, adapter, out);
 }
 
 async function carryOut(
   decision: Decision,
   delivery: Delivery,
-  posted: readonly string[],
+  { posted, hidden }: Found,
   adapter: Adapter,
   out: Outbound,
 ): Promise<Then> {
@@ -167,7 +167,7 @@ async function carryOut(
   // Hooks may have taken their time.
   if (delivery.mirrors && (await retractIfDeleted(delivery, out))) return "again";
   await supersedeDead(delivery, out);
-  return await freezeAndSend(delivery, shorten(delivery, decision.message, out), posted, adapter, out);
+  return await freezeAndSend(delivery, shorten(delivery, decision.message, out), posted, adapter, out, hidden);
 }
 
 /**
@@ -231,7 +231,7 @@ export class ReplyAtOnce {
 
   async send(): Promise<Then> {
     if (!this.#prepared)
-      return carryOut((await this.#deciding) as Decision, this.delivery, [], this.#adapter, this.#out);
+      return carryOut((await this.#deciding) as Decision, this.delivery, NEW, this.#adapter, this.#out);
     try {
       await this.#out.store.durable();
     } catch (error) {

@@ -225,10 +225,29 @@ describe("a message of which a later part is in doubt", () => {
     await release("d_m2f", true);
     await correct("better");
     expect(near.texts("dm-5")).toEqual(["**Ada**: short", "**Ada**: better"]);
+    expect(await endOf("d_m3e0")).toMatch(/^dead: the corrected message is shown, but .*by hand$/);
     await remove();
     expect(near.texts("dm-5")).toEqual(["**Ada**: short"]);
     expect(await endOf("d_m4x0")).toMatch(/^dead: .*delete it in the chat by hand$/);
     expect(notice()).toContain("by hand");
+  });
+
+  it("that was confirmed may still be shown after a correction that takes it back: its author is notified, and no retry offered", async () => {
+    const { near, answer, correct, loseCreate, release, endOf, notice } = await start();
+    loseCreate(2);
+    await answer(LONG);
+    await release("d_m2f", true);
+    await correct(`${LONG}and longer`);
+    expect(await endOf("d_m3e0")).toMatch(/^sent/);
+    await correct("short");
+    expect(near.texts("dm-5")).toEqual(["**Ada**: short", expect.stringContaining("words")]);
+    expect(await endOf("d_m4e0")).toMatch(
+      /^dead: the corrected message is shown, but .*Delete it in the chat by hand$/,
+    );
+    expect(notice()).toMatch(
+      /^\*\*Your corrected message is shown .* may still be shown, too.*delete it there by hand/s,
+    );
+    expect(notice()).not.toContain("/outbox retry");
   });
 
   it("that is all known is gone with its deletion, and the held correction of it ends", async () => {

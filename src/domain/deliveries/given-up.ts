@@ -87,12 +87,19 @@ export const NO_ID_TO_DELETE =
 export const NOT_KNOWN_TO_DELETE =
   "it is not known whether the message is in the chat: no answer came before it was withdrawn. If it is there, delete it by hand";
 
+/** Why a correction is dead that is shown, where a person has to look for what it could not change. */
+export const OLD_PART_LEFT =
+  "the corrected message is shown, but a part of it from before the correction may still be shown, too: no answer came when it was posted, so its id is not known. Delete it in the chat by hand";
+
 /** How the reason of an edit or deletion starts whose message was deleted from the outbox. */
 export const TARGET_UNKNOWN = "what it changes is not known any more";
 
 /** Trying it again ends in the same way. */
 export const isLeftToPeople = (reason: string | undefined): boolean =>
-  reason === NO_ID_TO_DELETE || reason === NOT_KNOWN_TO_DELETE || reason?.startsWith(TARGET_UNKNOWN) === true;
+  reason === NO_ID_TO_DELETE ||
+  reason === NOT_KNOWN_TO_DELETE ||
+  reason === OLD_PART_LEFT ||
+  reason?.startsWith(TARGET_UNKNOWN) === true;
 
 /** How the reason of a delivery starts that an operator withdrew. */
 export const WITHDRAWN_BY = "withdrawn by ";

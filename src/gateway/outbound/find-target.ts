@@ -5,6 +5,7 @@ import {
   isUnknownToUs,
   NO_ID_TO_DELETE,
   NOT_KNOWN_TO_DELETE,
+  OLD_PART_LEFT,
   TARGET_UNKNOWN,
 } from "../../domain/deliveries/given-up.js";
 import { type Delivery, isUnderWay } from "../../domain/store.js";
@@ -13,10 +14,14 @@ import { cancelUnposted } from "./retract.js";
 import { postedIds } from "./send/platform-ids.js";
 import type { Outbound } from "./sending.js";
 
-export type Target =
-  | { kind: "found"; posted: readonly string[]; hasHidden?: boolean }
-  | Ended
-  | { kind: "later"; at: number };
+export interface Found {
+  kind: "found";
+  posted: readonly string[];
+  /** Some of it may be posted without a known id, beside those or in their place. */
+  hidden?: Delivery | undefined;
+}
+
+export type Target = Found | Ended | { kind: "later"; at: number };
 
 export interface Ended {
   kind: "ended";
@@ -25,7 +30,7 @@ export interface Ended {
 }
 
 /** It changes nothing that was posted. */
-export const NEW: Target = { kind: "found", posted: [] };
+export const NEW: Found = { kind: "found", posted: [] };
 /** The target is in another conversation (its chat moved) and not sent yet. */
 const RETRY_DELAY_MS = 1_000;
 
@@ -53,14 +58,18 @@ export async function findTarget(targetId: string, delivery: Delivery, out: Outb
     return { kind: "ended", status: "sent", reason: "there was nothing to delete" };
   }
   // An edit of what was never posted posts it: the edit's own hooks have their say.
-  return { kind: "found", posted, hasHidden };
+  return { kind: "found", posted, hidden };
 }
 
-/** What is known of the message was deleted. How its deletion ends when some of it may be there without a known id; undefined: all of it is gone. */
-export async function endOfDeletion({ targetId = "", address }: Delivery, out: Outbound): Promise<Ended | undefined> {
+/** What is known of the message was deleted, or corrected. How that ends when some of it may be there without a known id; undefined: all of it is gone. */
+export async function endOfDeletion(
+  { operation, targetId = "", address }: Delivery,
+  out: Outbound,
+): Promise<Ended | undefined> {
   const original = await out.store.outbox.get(targetId);
   const hidden = original && (await postedIds(original, address, out)).hidden;
   if (!hidden) return undefined;
+  if (operation === "edit") return { kind: "ended", status: "dead", reason: OLD_PART_LEFT };
   if (hidden.status === "held") return { kind: "ended", status: "held", reason: heldWith(hidden.id) };
   const isConfirmed = hidden.status === "sent" || hidden.parts.some(isUnknownToUs);
   const reason = isConfirmed ? NO_ID_TO_DELETE : NOT_KNOWN_TO_DELETE;

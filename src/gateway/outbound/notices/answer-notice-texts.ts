@@ -1,7 +1,13 @@
 /** What the notice of an answer says, or of a change of one, in each state: privately, and where it was written. */
 import { formatAddress } from "../../../domain/chat/address.js";
 import { hasRole, type Role } from "../../../domain/chat/identity.js";
-import { heldBehind, isAmbiguous, isLeftToPeople, saysInDoubt } from "../../../domain/deliveries/given-up.js";
+import {
+  heldBehind,
+  isAmbiguous,
+  isLeftToPeople,
+  OLD_PART_LEFT,
+  saysInDoubt,
+} from "../../../domain/deliveries/given-up.js";
 import type { Delivery } from "../../../domain/store.js";
 import type { Outbound } from "../sending.js";
 import { type End, seenIn } from "./notify-asker.js";
@@ -25,7 +31,20 @@ const PASSED_ON: Record<Delivery["operation"], NoticeTexts> = {
 };
 
 export function notPassedOnTexts(delivery: Delivery, end: End, out: Outbound): NoticeTexts {
+  if (end.reason === OLD_PART_LEFT) return oldPartLeftTexts(delivery, out);
   return [privatelyNotPassedOn(delivery, end, out), openlyNotPassedOn(delivery, delivery.answers?.role, end)];
+}
+
+function oldPartLeftTexts({ id, address, answers }: Delivery, { offers }: Outbound): NoticeTexts {
+  const place = offers.placeName(address) ?? formatAddress(address);
+  const next =
+    answers?.role === undefined
+      ? "Ask an operator to delete it there by hand."
+      : `No answer came when it was posted, so its id is not known: delete it there by hand. \`/outbox show ${id}\` has the details.`;
+  return [
+    `**Your corrected message is shown in ${place}, but a part of it from before the correction may still be shown, too.**\n${next}`,
+    "The correction of this message was passed on, but a part of it from before the correction may still be shown, too. An operator can delete it by hand.",
+  ];
 }
 
 const NOT_PASSED_ON: Record<Delivery["operation"], string> = {

@@ -1,9 +1,9 @@
 /** Makes of what hooks decided what the row will have (the final message, its requests, the tokens of its buttons), stores it, then sends. */
 import type { Adapter } from "../../../domain/chat/adapter.js";
-import type { Button, OutboundMessage } from "../../../domain/chat/message.js";
-import { sentAfter } from "../../../domain/deliveries/given-up.js";
+import { type Button, isSameFile, type OutboundMessage } from "../../../domain/chat/message.js";
+import { isUnknownToUs, mayBePosted, sentAfter } from "../../../domain/deliveries/given-up.js";
 import { queueOf } from "../../../domain/deliveries/outbox-queue.js";
-import type { ActionToken, Decided, Delivery, DeliveryPart } from "../../../domain/store.js";
+import { type ActionToken, type Decided, type Delivery, type DeliveryPart, isUnderWay } from "../../../domain/store.js";
 import { errorMessage } from "../../../lib/errors.js";
 import { orExpiry, whenExpired } from "../expiry.js";
 import { finish } from "../finish.js";
@@ -30,11 +30,12 @@ export async function freezeAndSend(
   posted: readonly string[],
   adapter: Adapter,
   out: Outbound,
-  hasHidden = false,
+  hidden?: Delivery,
 ): Promise<Then> {
   const prepared = prepare(delivery, decided, posted, adapter, out);
   if (typeof prepared === "string") return finish(delivery, "dead", prepared, out);
-  if (hasHidden) prepared.parts.push(deletionOfHidden(prepared.parts.length));
+  if (hidden && isLeftBy(delivery, hidden, prepared, posted))
+    prepared.parts.push(deletionOfHidden(prepared.parts.length));
   try {
     await out.store.outbox.freeze(delivery.id, prepared.message, prepared.parts, prepared.tokens, delivery.round);
   } catch (error) {
@@ -42,6 +43,26 @@ export async function freezeAndSend(
     throw error;
   }
   return await sendPrepared(delivery, prepared, adapter, out);
+}
+
+/** A deletion or an author's correction leaves something there that only a person can take away: what the message does not say any more. */
+function isLeftBy(
+  { operation, mirrors }: Delivery,
+  hidden: Delivery,
+  { message, parts }: Prepared,
+  posted: readonly string[],
+): boolean {
+  if (operation === "delete") return posted.length > 0;
+  if (mirrors === undefined || hidden.status === "held" || isUnderWay(hidden)) return false;
+  const isShown = ({ part }: DeliveryPart) => parts.some((now) => now.part?.text === part?.text);
+  const files = (hidden.frozen ?? hidden.message)?.attachments ?? [];
+  const hasAll = files.every((file) => message?.attachments?.some((now) => isSameFile(now, file)));
+  return (
+    hidden.parts.length === 0 ||
+    hidden.parts
+      .filter((part) => isUnknownToUs(part) || mayBePosted(part))
+      .some((part) => !isShown(part) || (part.part?.hasFile === true && !hasAll))
+  );
 }
 
 /** A text: why it cannot be sent. Else it is to be stored, then sent or given back. */

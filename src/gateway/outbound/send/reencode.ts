@@ -11,7 +11,7 @@ import { afresh } from "../follow-move.js";
 import { notShown } from "../notices/notify-asker.js";
 import type { Outbound, Then } from "../sending.js";
 import { isFirstAnswer, keepsItsWay } from "./doubt.js";
-import { asCreate, encode, newPart, overwrite } from "./plan-parts.js";
+import { asCreate, encode, isOfHidden, newPart, overwrite } from "./plan-parts.js";
 
 /**
  * The platform refused the formatting: the message goes without it, or only the part that was refused when others are sent. Files stay.
@@ -111,7 +111,9 @@ export async function postAnew(
     ...newPart({ operation: "delete", messageId: gone.messageId }, next),
     status: isLeft && address === undefined ? "waiting" : "sent",
   };
-  await out.store.outbox.reencode(delivery.id, [...parts, forgotten], address ? { address } : undefined);
+  const known = parts.filter((part) => !isOfHidden(part));
+  const last = parts.filter(isOfHidden).map((part) => ({ ...part, index: next + 1 }));
+  await out.store.outbox.reencode(delivery.id, [...known, forgotten, ...last], address ? { address } : undefined);
   if (address) out.wake(queueOf({ ...delivery, address }));
   return "again";
 }
