@@ -4,6 +4,7 @@
  */
 import { type Agent, type Dispatcher, errors, request } from "undici";
 import { errorMessage, HookgateError } from "../errors.js";
+import { MAX_TIMEOUT_MS } from "../time/clock.js";
 import { guardedAgent, type Resolve } from "./connect.js";
 import { type Destinations, PUBLIC_ONLY } from "./destinations.js";
 
@@ -46,7 +47,9 @@ const FOR_ANYBODY: ReadonlySet<string> = new Set(["accept", "accept-language", "
 
 /** Rejects with OUTGOING_REFUSED or OUTGOING_REDIRECTS (final), OUTGOING_TIMED_OUT or OUTGOING_FAILED (retryable). */
 export async function guardedRequest(url: string, options: GuardedRequest = {}): Promise<GuardedResponse> {
-  const { signal, timeoutMs = TIMEOUT_MS, silenceMs = timeoutMs, allow = PUBLIC_ONLY, resolve } = options;
+  const { signal, allow = PUBLIC_ONLY, resolve } = options;
+  const timeoutMs = Math.min(options.timeoutMs ?? TIMEOUT_MS, MAX_TIMEOUT_MS);
+  const silenceMs = options.silenceMs ?? timeoutMs;
   signal?.throwIfAborted();
   const ending = new AbortController();
   const onAbort = () => ending.abort(signal?.reason);

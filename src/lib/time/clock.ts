@@ -20,7 +20,7 @@ export interface Clock {
 }
 
 /** setTimeout fires at once for delays above this, so longer ones are chained. */
-const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+export const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),

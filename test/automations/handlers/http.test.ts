@@ -24,6 +24,11 @@ async function run(given: Record<string, unknown> = {}, fixture: FixtureOptions 
 }
 
 describe("the http handler", () => {
+  it("waits as long as a timer can when its timeout is longer", async () => {
+    endpoint.script({ status: 204 });
+    expect(await run({ timeout: "30d", attempts: 1 })).toMatchObject({ kind: "decided" });
+  });
+
   it("posts type, timestamp and payload as JSON, with an id and a timestamp", async () => {
     endpoint.script({ status: 204 });
     const result = await run();
