@@ -228,6 +228,7 @@ describe("a message of which a later part is in doubt", () => {
     expect(await endOf("d_m3e0")).toMatch(/^dead: the corrected message is shown, but .*by hand$/);
     await remove();
     expect(near.texts("dm-5")).toEqual(["**Ada**: short"]);
+    expect(await endOf("d_m3e0")).toMatch(/^dead/);
     expect(await endOf("d_m4x0")).toMatch(/^dead: .*delete it in the chat by hand$/);
     expect(notice()).toContain("by hand");
   });

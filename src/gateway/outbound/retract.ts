@@ -1,5 +1,11 @@
 /** The original of a copy was deleted or corrected, or an operator ends it: what was not posted of the copy follows, and so does its author's notice. */
-import { DELETED_BEFORE, isUnanswered, mayHaveHidden, saysInDoubt } from "../../domain/deliveries/given-up.js";
+import {
+  DELETED_BEFORE,
+  isUnanswered,
+  mayHaveHidden,
+  OLD_PART_LEFT,
+  saysInDoubt,
+} from "../../domain/deliveries/given-up.js";
 import { queueOf } from "../../domain/deliveries/outbox-queue.js";
 import { type CancelledRest, type Corrected, type Delivery, isUnderWay } from "../../domain/store.js";
 import { showEnd } from "./notices/answer-notices.js";
@@ -28,8 +34,8 @@ export async function cancelUnposted(id: string, out: Outbound): Promise<void> {
   const delivery = await outbox.get(id);
   if (delivery === undefined) return;
   if (isUnderWay(delivery)) await withdraw(id, DELETED_BEFORE, out, true);
-  // What may have been posted is decided on when a person has seen whether it was.
-  else if (["dead", "held"].includes(delivery.status) && !mayHaveHidden(delivery))
+  // What may have been posted is decided on when a person has seen whether it was. A correction that is shown was sent.
+  else if (["dead", "held"].includes(delivery.status) && delivery.reason !== OLD_PART_LEFT && !mayHaveHidden(delivery))
     await outbox.finish(id, "cancelled", DELETED_BEFORE, out.clock.now());
 }
 
