@@ -235,7 +235,7 @@ async function change(
   if (body.file.isKept) return caption().then(() => sent);
   return withFile(body.file, accessTo(body.file, context, { signal, isLastAttempt, fetch }), async (file) => {
     if ("line" in file) return without(file.lost, await words(withLine(body.text, file.line).slice(0, TEXT_MAX)));
-    // Of a voice message only the caption can change. What was posted in its place may be a text.
+    // Only the caption of a voice message can change. What was posted in its place may be a text.
     if (file.method === "voice")
       try {
         if (await caption()) return sent;

@@ -306,7 +306,7 @@ function threadTexts(deps: CommandDeps, ran: Ran): string[] {
   );
 }
 
-/** Of steps whose condition could not say whether there is something to do. */
+/** Names the steps whose condition could not say whether there is something to do. */
 export const unansweredTexts = ({ attempts }: Pick<Ran, "attempts">): string[] =>
   (attempts.at(-1)?.steps ?? []).flatMap(({ step, unanswered }, index) =>
     unanswered === undefined

@@ -391,7 +391,7 @@ function ranAt(
   if (last === undefined) return isSettled ? missing : undefined;
   const withStatus = (status: AutomationRunStatus) => last.runs.filter(({ id }) => stored.get(id)?.status === status);
   const [waiting, again] = [withStatus("backgrounded").length, withStatus("queued").length];
-  // Of one that was cut off here and runs again, the point is firing.
+  // Where one was cut off and runs again, the point is firing.
   const running = withStatus("running").filter(({ outcome }) => outcome === "backgrounded").length;
   const notRun = last.runs.filter((run) => hasNotRun(run, stored.get(run.id))).length;
   const ran = last.runs.length - notRun - running - again;

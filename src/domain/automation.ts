@@ -89,7 +89,7 @@ export interface ModelUsage {
   costUsd?: number;
 }
 
-/** Of an attempt with `noHere`: admins read it in the notice, and `/run` shows it. */
+/** What admins read in the notice about an attempt with `noHere`, and `/run` shows. */
 export const NO_HERE = "The event names no chat for `here` of `notify`, so admins are notified.";
 
 /** One attempt of a run; a run that is retried has several. */

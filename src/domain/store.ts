@@ -594,7 +594,7 @@ export interface Store {
   sla: SlaStore;
   missions: MissionStores;
   alerts: AlertStore;
-  /** Of one adapter or part. For what is read all the time: in memory, as text. What is read now and then is in `keyValue`. */
+  /** Facts of one adapter or part that are read all the time: in memory, as text. What is read now and then is in `keyValue`. */
   cursors(scope: string): CursorStore;
   /** A secret that this installation made for itself on first use (a signing key); the same ever after. */
   ownSecret(name: string): Promise<string>;

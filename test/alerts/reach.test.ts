@@ -353,48 +353,21 @@ it.each([
   },
 );
 
+const calls = (...mention: string[]) => ({ after: "5s", mention });
 it.each([
-  ["both private messages", OTHER],
-  ["the chat of the step and the private message to one of them", "other:bot:gone"],
-])("a page for two people of which %s are refused: the fallback mentions both", async (_, chat) => {
+  ["both private messages are refused", ["loop:7"], [calls("ann", "ben")]],
+  ["both private messages are refused after the next step was taken", ["loop:7"], [calls("ann", "ben"), calls("cid")]],
+  [
+    "the chat of the step and the private message to one of them are refused",
+    ["other:7", "loop:7"],
+    [{ ...calls("ann", "ben"), to: ["other:bot:gone"] }],
+  ],
+])("a page for two people of which %s: the fallback mentions both", async (_, ann, escalate) => {
   const { loop, other } = twoPlatforms();
   refuse(loop, "dm-ann", "dm-ben");
   refuse(other, "gone");
   const on = await watch(
-    {
-      ...route({ to: [OTHER], escalate: [{ after: "5s", to: [chat], mention: ["ann", "ben"] }] }),
-      fallback: [OPS],
-      people: { ann: chat === OTHER ? ["loop:7"] : ["other:7", "loop:7"], ben: ["loop:8"] },
-    },
-    {
-      platform: loop,
-      others: [other],
-      direct: (ref) => parseAddress(ref.endsWith(":7") ? "loop:bot:dm-ann" : "loop:bot:dm-ben"),
-    },
-  );
-  await on.raise();
-  await on.advance(MINUTE);
-  const mentioned = on
-    .posted(OPS)
-    .flatMap(({ body }) => (body.mentions as { users?: string[] } | undefined)?.users ?? []);
-  expect([...new Set(mentioned)].sort()).toEqual(["7", "8"]);
-});
-
-it("a page for two people whose private messages are refused after the next step was taken: the fallback mentions both", async () => {
-  const { loop, other } = twoPlatforms();
-  refuse(loop, "dm-ann", "dm-ben");
-  const on = await watch(
-    {
-      ...route({
-        to: [OTHER],
-        escalate: [
-          { after: "5s", mention: ["ann", "ben"] },
-          { after: "5s", mention: ["cid"] },
-        ],
-      }),
-      fallback: [OPS],
-      people: { ann: ["loop:7"], ben: ["loop:8"], cid: ["other:9"] },
-    },
+    { ...route({ to: [OTHER], escalate }), fallback: [OPS], people: { ann, ben: ["loop:8"], cid: ["other:9"] } },
     {
       platform: loop,
       others: [other],

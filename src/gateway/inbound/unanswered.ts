@@ -120,7 +120,7 @@ async function noteTo(
 ): Promise<NewDelivery[]> {
   if (role === undefined) return introduced(row, message, inbound);
   if (!message.isDm) return inRoom(row, message, inbound);
-  // Of a message that was settled before, later ones may stand above the note.
+  // Later messages may be between the note and a message that was settled before.
   const isLate = row.settledAt !== undefined;
   const text = `${whatHappened(row, "")}${helpFor(message)} \`/hooks why ${isLate ? causeId(row) : "last"}\` shows why.`;
   const notice = note(row, message, undefined, text, inbound);
