@@ -47,7 +47,7 @@ async function start(base: Base): Promise<App> {
   // What is under way by now was cut off.
   stopping.push(() => stops.write());
   stopping.push(async () => parts.pending.stop());
-  const stopExitLog = logExits({ plugins, registry, givenUp: parts.givenUp, clock, logger });
+  const stopExitLog = logExits({ plugins, registry, automations, givenUp: parts.givenUp, clock, logger });
   stopping.push(async () => stopExitLog());
   followSteps(parts);
   http = await assembleHttp({

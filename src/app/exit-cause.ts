@@ -2,6 +2,7 @@
  * Names what ends the process, because nothing else in the log explains the restart, and puts it on record: the plugin, and its hook or
  * command, or the configured hook of a module. Best effort: it sees `process.exit` in their own code and in local files that it imports, and nothing of a kill from outside.
  */
+import type { Automations } from "../automations/automations.js";
 import { type SurroundingHandler, surroundingHandler } from "../hooks/dry-run.js";
 import type { Ender, GivenUpList } from "../hooks/given-up.js";
 import type { HookRegistry } from "../hooks/registry.js";
@@ -16,6 +17,7 @@ interface ExitDeps {
   plugins: Pick<Plugins, "list">;
   registry: Pick<HookRegistry, "get">;
   givenUp: Pick<GivenUpList, "noteNow">;
+  automations: Pick<Automations, "endedProcess">;
   clock: Pick<Clock, "now">;
   logger: Logger;
 }
@@ -71,7 +73,7 @@ function whatRan(handler: SurroundingHandler | undefined): string {
 function record(
   endedBy: Ender,
   handler: SurroundingHandler | undefined,
-  { registry, givenUp, clock, logger }: ExitDeps,
+  { registry, givenUp, automations, clock, logger }: ExitDeps,
 ): void {
   const { hookId } = endedBy;
   // A new version of the plugin may lack the hook.
@@ -79,6 +81,7 @@ function record(
   const dispatchId = handler?.context?.dispatchId ?? "";
   try {
     givenUp.noteNow({ point, phase, dispatchId, crashes: 1, at: clock.now(), isSilent: true, endedBy });
+    if (hookId !== undefined) automations.endedProcess(hookId);
   } catch (error) {
     logger.warn({ ...endedBy, error: errorMessage(error) }, "what ended the gateway could not be recorded");
   }

@@ -97,6 +97,8 @@ export interface Automations extends AutomationDesk {
     /** Why the hook is not called now, for people. Unlike `enter` it starts no trial. */
     refusal(hookId: string): string | undefined;
   };
+  /** A hook's module ended the process, which counts as a failure of it. Throws when that cannot be written. */
+  endedProcess(hookId: string): void;
   sweep(now: number): Promise<number>;
   stop(graceMs: number): Promise<void>;
 }
@@ -227,6 +229,11 @@ class ConfiguredHooks implements Automations {
 
   closeBreaker(hookId: string): Promise<boolean> {
     return this.#gates.breakers.close(hookId);
+  }
+
+  endedProcess(hookId: string): void {
+    const definition = this.get(hookId);
+    if (definition !== undefined) this.#gates.breakers.endedProcess(definition, this.#options.clock.now());
   }
 
   releaseFiles(hookId: string): Promise<boolean> {

@@ -21,7 +21,9 @@ export const automationsConfig = z.strictObject({
         .int()
         .min(1)
         .default(5)
-        .describe("How many failures in a row stop a hook for a while; each attempt of a background retry counts."),
+        .describe(
+          "How many failures in a row stop a hook for a while; each attempt of a background retry counts, and each time that its module ends the process with `process.exit`.",
+        ),
       pause: duration("5m").describe("How long a hook is stopped the first time; it doubles up to an hour."),
     })
     .prefault({})

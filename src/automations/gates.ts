@@ -23,7 +23,7 @@ export interface GatesOptions {
   readonly maxRunning: number;
   readonly breaker: { failures: number; pauseMs: number };
   runs: Pick<AutomationRunStore, "started">;
-  keyValue: Pick<KeyValueStore, "list" | "set" | "delete">;
+  keyValue: Pick<KeyValueStore, "list" | "set" | "setNow" | "delete">;
   /** That is in force. */
   definition(hookId: string): Definition | undefined;
   clock: Clock;

@@ -141,3 +141,33 @@ export default async () => { ${body} };`;
     if (!line.includes("show")) expect(text, line).toContain("A hook must not call process.exit");
   }
 });
+
+it("a configured hook that ends the process again and again is not run for a while, and the operators are told", async () => {
+  const folder = folderWith({ "leaver.mjs": "export default () => process.exit(7);" });
+  const hooks = [{ id: "leaver", trigger: { every: "1s" }, run: { module: { path: "./leaver.mjs" } } }];
+  const automations = { breaker: { failures: 2 }, alerts: ["web:web:general"] };
+  const gateway = await gatewayProcess({ folder, config: { web: OPEN_ROOM, hooks, automations } });
+  closers.push(() => gateway.kill());
+  for (let ends = 0; ends < 2; ends++) {
+    await gateway.start();
+    expect(await gateway.ending()).toBe(7);
+  }
+  await gateway.start();
+  await gateway.ready();
+  const refused = await until(async () => {
+    const { text } = await invoke(gateway.url, "/runs skipped");
+    return text.includes("leaver") && text;
+  }, "a run that is refused");
+  expect(refused).toContain("2 times in a row");
+  const notices = async () => {
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    const room = await fetch(`${gateway.url}/api/rooms/general/messages`, { headers }).then((answer) => answer.text());
+    return room.split("is not run for").length - 1 || undefined;
+  };
+  const before = await until(notices, "the notice of the operators");
+  await gateway.stop();
+  await gateway.start();
+  await gateway.ready();
+  await until(async () => (await invoke(gateway.url, "/status")).text.includes("leaver"), "the hook in /status");
+  expect(await notices()).toBe(before);
+});

@@ -14,7 +14,7 @@ import type { Refusal } from "./refusal.js";
 
 export interface BreakersOptions {
   readonly breaker: { failures: number; pauseMs: number };
-  keyValue: Pick<KeyValueStore, "list" | "set" | "delete">;
+  keyValue: Pick<KeyValueStore, "list" | "set" | "setNow" | "delete">;
   /** A hook that is in force, and has a version. */
   definition(hookId: string): WatchedHook | undefined;
   clock: Clock;
@@ -46,6 +46,8 @@ interface State {
   isTrying: boolean;
   /** That of the hook when it failed. */
   version?: string | undefined;
+  /** It opened while the process ended: the next start notifies admins. */
+  isUnreported?: boolean | undefined;
 }
 
 const MAX_PAUSE_MS = 3_600_000;
@@ -55,6 +57,7 @@ const stored = z.object({
   openUntil: z.number(),
   openings: z.number(),
   version: z.string().optional(),
+  isUnreported: z.boolean().optional(),
 });
 
 export class Breakers {
@@ -73,6 +76,12 @@ export class Breakers {
       else await this.#options.keyValue.delete(SCOPE, hookId);
     }
     this.closeChanged();
+    for (const [hookId, state] of this.#states) {
+      if (!state.isUnreported) continue;
+      state.isUnreported = undefined;
+      this.#options.onBreak(hookId, Math.max(0, state.openUntil - this.#options.clock.now()));
+      await this.#keep(hookId);
+    }
   }
 
   /**
@@ -126,8 +135,16 @@ export class Breakers {
 
   /** Resolves when it is on disk. Never rejects. */
   failed(hook: WatchedHook, error: string, now: number): Promise<void> {
-    this.#failed(hook, error, now);
+    const pauseMs = this.#failed(hook, error, now);
+    if (pauseMs !== undefined) this.#options.onBreak(hook.id, pauseMs);
     return this.#keep(hook.id);
+  }
+
+  /** It ended the process, which ends now: that is written before this returns. Throws when it cannot be. */
+  endedProcess(hook: WatchedHook, now: number): void {
+    const hasOpened = this.#failed(hook, "It ended the gateway with process.exit.", now) !== undefined;
+    const state = this.#states.get(hook.id);
+    this.#options.keyValue.setNow(SCOPE, hook.id, stored.parse({ ...state, isUnreported: hasOpened }));
   }
 
   /** It works again, or an operator gives it another chance. Resolves with whether its breaker was open. Never rejects. */
@@ -175,7 +192,8 @@ export class Breakers {
     }
   }
 
-  #failed(hook: WatchedHook, error: string, now: number): void {
+  /** For how long it is paused (ms), when that is news: its breaker was closed until now. */
+  #failed(hook: WatchedHook, error: string, now: number): number | undefined {
     const { failures: most, pauseMs } = this.#options.breaker;
     const version = hook.version?.();
     const fresh: State = { failures: 0, openUntil: 0, openings: 0, isTrying: false, version };
@@ -185,12 +203,12 @@ export class Breakers {
     state.failures++;
     const isTrial = state.openings > 0 && state.isTrying;
     state.isTrying = false;
-    if (state.failures < most || (state.openings > 0 && !isTrial)) return;
+    if (state.failures < most || (state.openings > 0 && !isTrial)) return undefined;
     const pause = Math.min(MAX_PAUSE_MS, pauseMs * 2 ** state.openings);
     state.openings++;
     state.openUntil = now + pause;
     this.#logOpen(hook.id, state, error, pause);
-    if (state.openings === 1) this.#options.onBreak(hook.id, pause);
+    return state.openings === 1 ? pause : undefined;
   }
 
   /** A warning once; that it stays open is no news. */
