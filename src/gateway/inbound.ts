@@ -22,7 +22,7 @@ import { forward, isOurs, LOST, originOf, withAddressing } from "./inbound/forwa
 import { type Handling, settled } from "./inbound/handling.js";
 import { notePressed, noteReplied } from "./inbound/note-arrival.js";
 import { offer } from "./inbound/offer.js";
-import { claimSlip, ownerCode } from "./inbound/owner-code.js";
+import { claimTypo, ownerCode } from "./inbound/owner-code.js";
 import { checkOptions, parseOptions } from "./inbound/parse-command.js";
 import { type ActionPlan, isBrief, planAction } from "./inbound/plan-action.js";
 import { afterMove, asWritten, fireOptions, type Inbound, isInThread } from "./inbound/receiving.js";
@@ -98,8 +98,8 @@ async function handleMessage(
   }
   await received;
   if (verdict.access === "denied") {
-    const slip = isBot || isPressed ? undefined : slipOf(row, message, sender, inbound);
-    return slip ?? denied(row, message, sender, inbound);
+    const typo = isBot || isPressed ? undefined : typoAnswer(row, message, sender, inbound);
+    return typo ?? denied(row, message, sender, inbound);
   }
 
   const answering = origin && (await isOurs(message, operator.role, origin, inbound)) ? origin : undefined;
@@ -113,16 +113,16 @@ async function handleMessage(
   if (empty) return empty;
   const returned = origin && (await forward(row, message, origin.address, inbound, origin));
   if (returned) return settled("returned", [returned]);
-  const slip = isPressed ? undefined : claimSlip(row, message, operator, inbound);
-  if (slip) return slip;
+  const typo = isPressed ? undefined : claimTypo(row, message, operator, inbound);
+  if (typo) return typo;
   return defaultRoute(row, message, operator, inbound);
 }
 
 /** A command is answered in any room, so its typo is, too: in a listed room without a mention as well. */
-function slipOf(row: LaneRow, message: InboundMessage, { operator, verdict }: Sender, inbound: Inbound) {
-  const slip = claimSlip(row, message, operator, inbound);
+function typoAnswer(row: LaneRow, message: InboundMessage, { operator, verdict }: Sender, inbound: Inbound) {
+  const typo = claimTypo(row, message, operator, inbound);
   const isRead = message.isGroupMention || verdict.reason === NOT_ADDRESSED;
-  return slip ?? (isRead ? unknownCommand(row, message, operator, false, inbound) : undefined);
+  return typo ?? (isRead ? unknownCommand(row, message, operator, false, inbound) : undefined);
 }
 
 /** Not listened to here. One log line says why, and a stranger in a direct message is told once. */

@@ -19,7 +19,7 @@ export function ownerCode(
 ): Promise<Handling> | Handling | undefined {
   if (inbound.claims?.find(message.text) === undefined) return undefined;
   if (message.isDm) return isBot ? undefined : withheldCode(row, message, inbound);
-  const claim = isBot ? undefined : claimSlip(row, message, operator, inbound);
+  const claim = isBot ? undefined : claimTypo(row, message, operator, inbound);
   if (!claim) voidCode(row, message, inbound);
   return claim;
 }
@@ -29,7 +29,7 @@ export function withheldCode(row: LaneRow, message: InboundMessage, inbound: Inb
   if (!message.isDm || inbound.claims?.find(message.text) !== "exact") return undefined;
   const text =
     "Your message contains the current owner code, so it was not passed on. To become an owner, send me `/claim CODE` as a new direct message.";
-  const isFlood = inbound.perMinute.add(`slips:${message.platform}:${message.userId}`) > MAX_SLIPS;
+  const isFlood = inbound.perMinute.add(`typos:${message.platform}:${message.userId}`) > MAX_TYPOS;
   const reason = "it contains the current owner code, so no hook was asked about it, and it was not copied";
   return {
     kind: "settled",
@@ -49,13 +49,13 @@ const OVERHEARD =
   "an owner code was typed where others could read it, and is void: `npx hookgate claim` prints a new one";
 
 /** Answers for one person in a minute; more would be a flood. */
-const MAX_SLIPS = 5;
+const MAX_TYPOS = 5;
 
 /**
  * `claim CODE`, `/ claim CODE`, `"/claim CODE"`: the first message of many owners. The sender is told privately how it is written. In a
  * room everybody can read the code, so there it is a claim: a right code is used up.
  */
-export function claimSlip(
+export function claimTypo(
   row: LaneRow,
   message: InboundMessage,
   operator: Operator,
@@ -70,7 +70,7 @@ export function claimSlip(
     const parsed = { kind: "options" as const, options: { code } };
     return answerCommand(row, { command, parsed, operator, message }, inbound);
   }
-  if (inbound.perMinute.add(`slips:${message.platform}:${message.userId}`) > MAX_SLIPS) return undefined;
+  if (inbound.perMinute.add(`typos:${message.platform}:${message.userId}`) > MAX_TYPOS) return undefined;
   const text = "A command starts with a slash. To become an owner, send me `/claim CODE` as a direct message.";
   return settled("command", [note(row, message, undefined, text, inbound)]);
 }
