@@ -68,16 +68,24 @@ export function tellingOf(deps: AlertsDeps, own: Own): Telling {
 
 /** To a webhook. Throws WEBHOOK_REFUSED or what guardedRequest throws. */
 async function postTo(url: string, id: string, body: unknown, allow: Destinations): Promise<void> {
-  const { status } = await guardedRequest(url, {
+  const {
+    status,
+    headers,
+    url: from,
+  } = await guardedRequest(url, {
     method: "POST",
     headers: { "content-type": "application/json", "webhook-id": id },
     body: JSON.stringify(body),
     allow,
   });
-  if (status >= 300)
-    throw new HookgateError({
-      code: "WEBHOOK_REFUSED",
-      message: `it answered ${status}`,
-      retryable: isTransientStatus(status),
-    });
+  if (status < 300) return;
+  const { location } = headers;
+  const isRedirect = status < 400 && location !== undefined && URL.canParse(location, from);
+  // Its path may be a secret.
+  const to = isRedirect ? `, a redirect to ${new URL(location, from).host}: set the address that it leads to` : "";
+  throw new HookgateError({
+    code: "WEBHOOK_REFUSED",
+    message: `it answered ${status}${to}`,
+    retryable: isTransientStatus(status),
+  });
 }

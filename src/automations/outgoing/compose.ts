@@ -1,6 +1,7 @@
 /** Body and headers of a request as a definition wrote them. */
 import { validateHeaderValue } from "node:http";
 import { HookgateError } from "../../lib/errors.js";
+import type { GuardedResponse } from "../../lib/outgoing/request.js";
 import type { Reach } from "../run-context.js";
 import { needSecret } from "./authorize.js";
 import type { Target } from "./fields.js";
@@ -47,6 +48,23 @@ export function placeOfUrl(url: string): string {
   if (!URL.canParse(url)) return "an address that cannot be read";
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;
+}
+
+/** A redirect that was not followed, for people: where it leads, and why it is none. Undefined for any other answer. */
+export function redirectProblem(
+  { status, headers, url: from }: GuardedResponse,
+  { url, url_env, method, redirects }: Target & { method: string; redirects: number },
+): string | undefined {
+  const { location } = headers;
+  if (status < 300 || status >= 400 || location === undefined) return undefined;
+  // The new address of a secret one may hold the secret, too.
+  const isShown = url !== undefined && URL.canParse(location, from);
+  const place = isShown ? placeOfUrl(new URL(location, from).href) : "another place";
+  let why = "it is none that can be followed";
+  if (redirects === 0) why = "redirects are not followed (redirects: 0)";
+  else if (status <= 303 && method !== "GET" && method !== "HEAD")
+    why = `a redirect of this kind repeats no ${method}: write the new address in ${url_env ?? "`url`"}`;
+  return `${new URL(from).host} answered ${status}, a redirect to ${place}; ${why}`;
 }
 
 /** The address, and what people may read of it. Throws SECRET_MISSING. */

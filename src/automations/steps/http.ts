@@ -3,9 +3,10 @@
  * run asks only what changes nothing on the other side (GET, HEAD), and shows what it would have asked otherwise.
  */
 import { z } from "zod";
+import { HookgateError } from "../../lib/errors.js";
 import { readJson } from "../../lib/validation/json-depth.js";
 import { authHeaders, withoutLogin } from "../outgoing/authorize.js";
-import { type Composed, compose, targetOf } from "../outgoing/compose.js";
+import { type Composed, compose, redirectProblem, targetOf } from "../outgoing/compose.js";
 import {
   addressVariables,
   auth,
@@ -29,7 +30,14 @@ const httpStepOptions = z
     headers,
     body: body.describe("Text or JSON, with templates."),
     auth: auth.describe("Who we are to the other side."),
-    redirects: z.int().min(0).max(10).default(3).describe("How many redirects are followed."),
+    redirects: z
+      .int()
+      .min(0)
+      .max(10)
+      .default(3)
+      .describe(
+        "How many redirects are followed. A 301, 302 or 303 is followed for GET and HEAD only; any other method fails, because the new request would have no body. At 0 the redirect is the answer.",
+      ),
   })
   .refine(hasOneTarget, ONE_TARGET)
   .superRefine(checkAuth)
@@ -60,6 +68,8 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
       maxBytes,
       redirects: options.redirects,
     });
+    const redirect = isSafe(options.method) || options.redirects === 0 ? undefined : redirectProblem(response, options);
+    if (redirect !== undefined) throw new HookgateError({ code: "OUTGOING_REDIRECTS", message: redirect });
     const answer = withoutLogin(response, options.auth, reach);
     const text = answer.body.toString("utf8");
     const isOk = answer.status >= 200 && answer.status < 300;

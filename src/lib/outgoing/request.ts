@@ -20,7 +20,7 @@ export interface GuardedRequest {
   silenceMs?: number;
   /** More than this of the body is not read. */
   maxBytes?: number;
-  /** How many are followed; at 0 a redirect is the answer. */
+  /** How many are followed; at 0 a redirect is the answer, and so is one that only a GET may follow. */
   redirects?: number;
   /** What may be reached besides public addresses. */
   allow?: Destinations;
@@ -98,17 +98,14 @@ function firstHop(url: string, { method = "GET", headers = {}, body }: GuardedRe
   return { url: webAddress(url), method, headers, body: body ?? null };
 }
 
-/** As https://fetch.spec.whatwg.org/#http-redirect-fetch says: 307 and 308 repeat the request, the others turn it into a GET. */
+/** 307 and 308 repeat the request. The others would turn it into a GET without a body, so they are the answer to any other method: nothing was written. */
 function nextHop(hop: Hop, { statusCode, headers }: Dispatcher.ResponseData): Hop | undefined {
   const location = headers.location;
-  if (![301, 302, 303, 307, 308].includes(statusCode) || typeof location !== "string") return undefined;
+  const isRead = hop.method === "GET" || hop.method === "HEAD";
+  const followed = isRead ? [301, 302, 303, 307, 308] : [307, 308];
+  if (!followed.includes(statusCode) || typeof location !== "string") return undefined;
   const url = webAddress(location, hop.url);
-  const isRepeated = statusCode >= 307 || hop.method === "GET" || hop.method === "HEAD";
-  return {
-    url,
-    ...(isRepeated ? { method: hop.method, body: hop.body } : { method: "GET", body: null }),
-    headers: url.origin === hop.url.origin ? hop.headers : forAnybody(hop.headers),
-  };
+  return { ...hop, url, headers: url.origin === hop.url.origin ? hop.headers : forAnybody(hop.headers) };
 }
 
 function forAnybody(headers: Record<string, string>): Record<string, string> {

@@ -207,7 +207,10 @@ describe("the http handler", () => {
 
   it.each([301, 302, 303])("does not take a %i, which would drop the body, for a delivery", async (status) => {
     endpoint.script({ status, headers: { location: "/next" } }, { status: 200 });
-    expect(await run({ redirects: 5 })).toMatchObject({ kind: "failed", isRetryable: false });
+    const error = expect.stringMatching(
+      /\/next; a redirect of this kind repeats no POST: write the new address in `url`$/,
+    );
+    expect(await run({ redirects: 5 })).toMatchObject({ kind: "failed", isRetryable: false, error });
     expect(endpoint.seen).toHaveLength(1);
     endpoint.script({ status, headers: { location: "/next" } }, { status: 200 });
     expect(await run({ redirects: 5, method: "GET" })).toMatchObject({ kind: "decided" });

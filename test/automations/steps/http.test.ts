@@ -162,4 +162,30 @@ describe("the http step", () => {
       await other.close();
     }
   });
+
+  it.each([301, 302, 303])("writes nothing by way of a %i, and fails with the address to use", async (status) => {
+    for (const method of ["POST", "PUT", "PATCH", "DELETE"]) {
+      endpoint.script({ status, headers: { location: "/next?token=very-secret" } }, { status: 200 });
+      const write = { method, body: { title: "x" } };
+      const host = endpoint.url.replace("http://", "");
+      expect(await failureOf({ http: { ...write, url: `${endpoint.url}/old` } })).toBe(
+        `${host} answered ${status}, a redirect to ${endpoint.url}/next; a redirect of this kind repeats no ${method}: write the new address in \`url\``,
+      );
+      expect(endpoint.seen.map(({ path }) => path)).toEqual(["/old"]);
+      endpoint.script({ status, headers: { location: "/next/very-secret" } }, { status: 200 });
+      const hidden = failureOf({ http: { ...write, url_env: "U" } }, { secrets: { U: `${endpoint.url}/old` } });
+      expect(await hidden).toMatch(/a redirect to another place; .* write the new address in U$/);
+      endpoint.script({ status, headers: { location: "/next" } });
+      expect(await run({ ...write, redirects: 0 })).toMatchObject({ isOk: false, value: { status } });
+    }
+  });
+
+  it.each([307, 308])("repeats a request that writes on %i", async (status) => {
+    endpoint.script({ status, headers: { location: "/next" } }, { status: 200 });
+    expect(await run({ method: "PUT", body: "x" })).toMatchObject({ isOk: true });
+    expect(endpoint.seen.map(({ method, path, body }) => [method, path, body])).toEqual([
+      ["PUT", "/status", "x"],
+      ["PUT", "/next", "x"],
+    ]);
+  });
 });

@@ -41,7 +41,9 @@ export const httpOptions = z
       .min(0)
       .max(10)
       .default(0)
-      .describe("How many redirects are followed. Another origin gets neither logins, own headers nor the signature."),
+      .describe(
+        "How many redirects are followed; a 301, 302 or 303 for GET only. Another origin gets neither logins, own headers nor the signature.",
+      ),
     decision: z
       .enum(["explicit", "status"])
       .default("explicit")

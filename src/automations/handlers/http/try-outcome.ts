@@ -3,7 +3,7 @@ import type { HookgateError } from "../../../lib/errors.js";
 import type { GuardedResponse } from "../../../lib/outgoing/request.js";
 import { isTransientStatus, retryAfterMs } from "../../../lib/retry-after.js";
 import type { HandlerResult } from "../../handler.js";
-import { placeOfUrl } from "../../outgoing/compose.js";
+import { redirectProblem } from "../../outgoing/compose.js";
 import { readDecision } from "../decision.js";
 import type { HttpOptions } from "./options.js";
 
@@ -29,7 +29,7 @@ export function outcomeOf(answer: GuardedResponse, options: HttpOptions, url: st
       mayRepeat: false,
       result: { ...failed(`${host} answered 410 Gone`), disable: `${host} answered 410 Gone` },
     };
-  const error = wordsFor(answer, host, options);
+  const error = redirectProblem(answer, options) ?? `${host} answered ${status}`;
   const pause = retryAfterMs(answer.headers["retry-after"], now);
   const isBlock = options.decision === "status";
   return {
@@ -61,15 +61,6 @@ function passed({ truncated }: GuardedResponse, text: string, { max_bytes, decis
   if (read.kind === "unreadable") return failed(`the answer cannot be read: ${read.error}`);
   const undecided = { given: text, isByStatus: decision === "status" };
   return { kind: "decided", decision: { kind: "pass" }, undecided };
-}
-
-function wordsFor({ status, headers }: GuardedResponse, host: string, { redirects, url }: HttpOptions): string {
-  const target = headers.location;
-  if (status < 300 || status >= 400 || target === undefined) return `${host} answered ${status}`;
-  // The new address of a secret one may hold the secret, too.
-  const place = URL.canParse(target) && url !== undefined ? placeOfUrl(target) : "another place";
-  const why = redirects === 0 ? "redirects are not followed (redirects: 0)" : "it is none that can be followed";
-  return `${host} answered ${status}, a redirect to ${place}; ${why}`;
 }
 
 function failed(error: string, isRetryable = false) {
