@@ -34,6 +34,10 @@ beforeAll(async () => {
         text: "{{ event.path | plain }}: {{ event.sum }}, `{{ event.sum }}`",
         card: { fields: [{ name: "Path", value: "{{ event.path | plain }}" }] },
       }),
+      posting("named", {
+        text: "New: [Issue {{ event.title | plain }}](https://tracker.example.org/i/{{ event.n }})",
+        card: { text: "New: [Issue {{ event.title }}](https://tracker.example.org/i/{{ event.n }})" },
+      }),
       posting("whole", { card: { title: "Whole", url: "{{ event.link }}" } }),
     ],
   });
@@ -71,6 +75,23 @@ it("a value is Markdown, and shown sign by sign by the filter plain and in a cod
   expect(words(posted.card.fields[0]?.html)).toBe(path);
   expect(posted.html).not.toContain(">5*3*2</a>");
 });
+
+it.each(["see [log](https://paste.example/1)", "](https://evil.example/) [x", "[bug] a] b"])(
+  "a value in the words of a link does not change where the words of the hook lead: %s",
+  async (title) => {
+    const before = (await product.messages()).length;
+    await product.event({ title, n: 7 }, { name: "named" });
+    const { html, card } = (await until(async () => (await product.messages())[before], "the message")) as unknown as {
+      html: string;
+      card: { html: string };
+    };
+    const own = "https://tracker.example.org/i/7";
+    expect([...html.matchAll(/href="([^"]*)"/g)].map(([, address]) => address)).toEqual([own]);
+    expect(html.replace(/<[^>]*>/g, "")).toContain(`New: Issue ${title}`);
+    for (const [, address, words] of card.html.matchAll(/<a href="([^"]*)"[^>]*>(.*?)<\/a>/g))
+      if (address !== own) expect(words).toBe(address);
+  },
+);
 
 type Posted = { card?: { title: string; url?: string }; buttons?: { url: string }[][] };
 

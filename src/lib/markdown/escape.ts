@@ -19,11 +19,11 @@ export function literalMarkdown(text: string): string {
     .replace(/^(\d{1,9})([.)])/gm, "$1\\$2");
 }
 
-const MARKS = /(?<![a-z])((?:https?:\/\/|www\.)\S+)|_+|[\\`*~[<|]/giu;
+const MARKS = /(?<![a-z])((?:https?:\/\/|www\.)\S+)|_+|[\\`*~[\]<|]/giu;
 /** What the parser takes for one whole, marks included. */
 const SAFE_ADDRESS = /^https?:\/\/[a-z0-9-]+(\.[a-z0-9-]+)*(:\d+)?([/?#][^\\`*~[\]<|]*)?$/i;
 
-const escaped = (text: string) => text.replace(/[\\`*~[<|_]/g, "\\$&");
+const escaped = (text: string) => text.replace(/[\\`*~[\]<|_]/g, "\\$&");
 /** In an address a backslash would be shown. This one is none to the parser, until its text is read without the backslashes. */
 const brokenUp = (address: string) => escaped(address).replace(/(https?|www)(?=[:.])/gi, "$1\\");
 
