@@ -15,7 +15,7 @@ const listFilesForm = z.strictObject({
   glob: z
     .union([z.string().min(1), globs.min(1)])
     .default("**/*")
-    .describe("Which files, from that folder: `**/*.md`."),
+    .describe("Which files, from that folder: `**/*.md`. `*` and `**` match names that start with a dot, too."),
   ignore: globs.default(["**/.git/**", "**/node_modules/**"]).describe("Which not."),
   limit: z.int().min(1).max(10_000).default(500).describe("How many at most."),
   root: rootField,

@@ -31,9 +31,13 @@ export const filesOptions = z
   .strictObject({
     files: z.strictObject({
       paths: globs.describe(
-        "Files, folders (everything in them) and globs, relative to the file that defines the hook. The gateway's own files (its database, uploads and so on) start no hook, and a hook that names only these is refused.",
+        "Files, folders (everything in them) and globs, relative to the file that defines the hook. `*` and `**` match names that start with a dot (`.env`, `.github`), too. The gateway's own files (its database, uploads and so on) start no hook, and a hook that names only these is refused.",
       ),
-      ignore: ignored.default(DEFAULT_IGNORE).describe("Globs of what to leave out; replaces the default."),
+      ignore: ignored
+        .default(DEFAULT_IGNORE)
+        .describe(
+          "Globs of what to leave out, such as `**/.*` and `**/.*/**` for names that start with a dot; replaces the default.",
+        ),
       operations: z
         .array(z.enum(FILE_OPERATIONS))
         .min(1)

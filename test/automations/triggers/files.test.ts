@@ -219,14 +219,41 @@ describe("a watch of files", () => {
     await write(folder, ".git/HEAD", "a branch");
     await has(seen, "head .git/HEAD modified");
     await write(folder, "src/z", "z");
-    await until(() => seen.length >= 6, "six changes");
+    await until(() => seen.length >= 7, "seven changes");
     expect([...seen].sort()).toEqual([
       "all src/gen/x created",
       "all src/x.tmp created",
       "all src/z created",
       "head .git/HEAD modified",
+      "some .git/HEAD modified",
       "some node_modules/x/index.js created",
       "some src/z created",
+    ]);
+  });
+
+  it("counts names that start with a dot, for a glob as for a folder", async () => {
+    const folder = await folderOf({ ".github/workflows/old.yml": "o", "src/a.yml": "a" });
+    const globs = {
+      all: "**",
+      some: "**/*.yml",
+      named: ".github/**/*.yml",
+      file: "**/.env",
+      dots: "**/.*",
+      folder: ".",
+    };
+    const { seen } = await watching(Object.entries(globs).map(([id, paths]) => watch(id, folder, { paths })));
+    await write(folder, ".env", "a");
+    await write(folder, ".github/workflows/ci.yml", "b");
+    await until(() => seen.length >= 8, "eight changes");
+    expect([...seen].sort()).toEqual([
+      "all .env created",
+      "all .github/workflows/ci.yml created",
+      "dots .env created",
+      "file .env created",
+      "folder .env created",
+      "folder .github/workflows/ci.yml created",
+      "named .github/workflows/ci.yml created",
+      "some .github/workflows/ci.yml created",
     ]);
   });
 

@@ -20,7 +20,7 @@ export interface Selection {
 export function selectionOf(pattern: string, ignore: readonly string[], folder: string): Selection {
   const { base, glob, isGlob } = picomatch.scan(asPosix(pattern));
   const root = resolve(folder, isGlob ? base : pattern);
-  const isSelected = isGlob ? picomatch(glob) : () => true;
+  const isSelected = isGlob ? picomatch(glob, { dot: true }) : () => true;
   const ignores = ignoring(ignore, root, folder);
   const depth = isGlob && !/\*\*|\(/.test(glob) ? glob.split("/").length - 1 : Number.POSITIVE_INFINITY;
   return {
