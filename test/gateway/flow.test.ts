@@ -5,6 +5,7 @@ import type { Command } from "../../src/gateway/commands.js";
 import { allowedPluginsIn } from "../../src/gateway/people/allowed-plugins.js";
 import type { Route } from "../../src/gateway/routes.js";
 import type { HookRegistry } from "../../src/hooks/registry.js";
+import { until } from "../support/until.js";
 import { messageOf, startRig } from "./rig.js";
 
 const echo = (registry: HookRegistry) =>
@@ -306,6 +307,54 @@ it("who asks the gateway what it can do is pointed to /help", async () => {
   const help = "No hook answered. `/help` shows what I can do. `/hooks why last` shows why.";
   const texts = rig.platform.texts().join("");
   expect(texts).toBe(`${help}${help}${help}No hook answered. \`/hooks why last\` shows why.`);
+});
+
+it("a conversation does not wait for hooks in the background that may still answer: the note comes when they have ended", async () => {
+  const ends: (() => void)[] = [];
+  const rig = await startRig({
+    hooks(registry) {
+      registry.registerVoid(
+        "message_received",
+        ({ message }) => (message.text === "ask" ? new Promise<void>((end) => ends.push(end)) : undefined),
+        { execution: "fire_and_record" },
+      );
+      registry.registerClaiming("inbound_claim", ({ message }) =>
+        message.text === "ping" ? { handled: true, reply: "pong" } : undefined,
+      );
+    },
+  });
+  // No time passes until the answer has come.
+  for (let asked = 0; asked < 3; asked++) await rig.say("ask", { isDm: true, userId: "1" });
+  await rig.say("ping", { isDm: true, userId: "1" });
+  await until(() => rig.platform.texts().includes("pong"), "the answer behind them");
+  expect(rig.platform.texts()).toEqual(["pong"]);
+  await until(() => ends.length === 3, "the hooks of the three");
+  for (const end of ends) end();
+  const note = (row: number) => `No hook answered. \`/hooks why m${row}\` shows why.`;
+  const all = ["pong", note(1), note(2), note(3)].join("");
+  await until(async () => {
+    await rig.clock.advance(1_000);
+    return rig.platform.texts().join("").length >= all.length;
+  }, "the three notes");
+  expect(rig.platform.texts().join("")).toBe(all);
+});
+
+it("who mentions the gateway where the copies are is told, once a hook in the background has ended, that nobody was answered", async () => {
+  let end = () => {};
+  const rig = await startRig({
+    gateway: { default_route: { forward: "loop:bot:desk" } },
+    hooks: (registry) =>
+      registry.registerVoid("message_received", () => new Promise<void>((resolve) => (end = resolve)), {
+        execution: "fire_and_record",
+      }),
+  });
+  await rig.say("you can have it", { chatId: "desk", userId: "1", messageId: "m-desk" });
+  expect((await rig.settled("m-desk", "desk")).reason).toContain("no note was sent yet");
+  end();
+  await until(async () => {
+    await rig.clock.advance(1_000);
+    return rig.platform.texts().join("").startsWith("Your message was not sent to anyone. To answer a customer, reply");
+  }, "the note");
 });
 
 describe("a command that is not there", () => {

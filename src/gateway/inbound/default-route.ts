@@ -9,7 +9,7 @@ import { destinationProblem } from "../destination-problem.js";
 import type { Route, RouteResult } from "../routes.js";
 import { forward, isEcho } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
-import { attemptOf, causeId, causeOf, type Inbound, isWhereCopiesGo } from "./receiving.js";
+import { attemptOf, causeId, causeOf, type Inbound } from "./receiving.js";
 import { reply } from "./reply.js";
 import { withReplySight } from "./sights-of.js";
 import { misdirectedReply, unanswered } from "./unanswered.js";
@@ -21,9 +21,7 @@ export async function defaultRoute(
   inbound: Inbound,
 ): Promise<Handling> {
   const route = inbound.config.default_route;
-  // No one else reads what people write there: without a route, and where the copies go.
-  const misdirected =
-    route === "none" || isWhereCopiesGo(message, inbound) ? await misdirectedReply(row, message, inbound) : undefined;
+  const misdirected = await misdirectedReply(row, message, inbound);
   if (misdirected) return misdirected;
   if (route === "none") return unanswered(row, message, operator, inbound);
   const deliveries: NewDelivery[] = [];

@@ -15,7 +15,6 @@ import { queueOf } from "../../domain/deliveries/outbox-queue.js";
 import { rootOf } from "../../domain/journal.js";
 import { LATE_NOTE, type NewPending, type PendingItem } from "../../domain/pending.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
-import { wait } from "../../lib/time/clock.js";
 import type { LaneRow } from "../conversation.js";
 import { note, orOpenly } from "./answer-command.js";
 import { isOurs, type Origin } from "./forward.js";
@@ -31,12 +30,8 @@ const SCOPE = "@introduced";
 /** What answers a message is posted soon after it was handled, so it is among the newest deliveries of its conversation; a message leads to fewer runs. */
 const RECENT = 100;
 
-/** How long a note waits for the background runs of its message and for what they post; later messages of the conversation wait with it. */
-const CHECK_EVERY_MS = 100;
-const MAX_CHECKS = 10;
-
-/** How long after that it is decided again, and the longest pause between two decisions. */
-const FIRST_LOOK_MS = 1_000;
+/** How long after its message a note is decided that waits for hooks in the background or for what they post, and the longest pause between two decisions. */
+const FIRST_LOOK_MS = 100;
 const LONGEST_LOOK_MS = 5 * 60_000;
 
 /** When operators were told in a room, by its address. */
@@ -55,9 +50,14 @@ export async function unanswered(
   if (!(await isDue(row, message, operator, inbound))) return settled("unrouted");
   const answering = await answeringHook(row, message, inbound);
   if (answering === undefined) return settled("unrouted", await noteTo(row, message, operator, inbound));
+  return withoutNote(row, answering, inbound);
+}
+
+/** The conversation does not wait for a hook that may still answer: its note is decided later. */
+function withoutNote(row: LaneRow, answering: Answering, { clock }: Inbound): Handling {
   const handling: Handling = { kind: "settled", outcome: "unrouted", deliveries: [] };
   if (row.passedOver === undefined) handling.reason = reasonOf(answering);
-  if (answering.isOpen) handling.pending = [lateNote(row, inbound.clock.now() + FIRST_LOOK_MS)];
+  if (answering.isOpen) handling.pending = [lateNote(row, clock.now() + FIRST_LOOK_MS)];
   return handling;
 }
 
@@ -74,7 +74,7 @@ function lateNote({ id: rowId, conversation, passedOver }: LaneRow, dueAt: numbe
 
 /** When no hook may answer any more: the note, if none did. Until then, resolves with the next time to decide. */
 export async function decideNote({ payload }: PendingItem, inbound: Inbound): Promise<NewPending[] | undefined> {
-  const { store, clock, config } = inbound;
+  const { store, clock } = inbound;
   const { rowId, passedOver } = payload as LateNote;
   const stored = await store.inbox.get(rowId);
   if (stored === undefined) return undefined;
@@ -84,21 +84,24 @@ export async function decideNote({ payload }: PendingItem, inbound: Inbound): Pr
   if (passedOver) row.passedOver = passedOver;
   // It was to the gateway, maybe as a reply to a copy.
   const message = { ...event.message, isGroupMention: !event.message.isDm };
-  const answering = await answeringNow(row, message, inbound);
+  const answering = await answeringHook(row, message, inbound);
   const now = clock.now();
   // Each pause is as long as all before it together.
   const waitedMs = now - (stored.settledAt ?? now);
+  const deliveries = answering === undefined ? await lateNotes(row, message, inbound) : [];
+  const reason = passedOver?.reason ?? (answering && reasonOf(answering));
+  if (!answering?.isOpen || reason !== stored.reason) await store.inbox.complete(rowId, { reason, deliveries }, now);
   if (answering?.isOpen) return [lateNote(row, now + Math.min(Math.max(waitedMs, FIRST_LOOK_MS), LONGEST_LOOK_MS))];
-  const { operator } = senderOf(message, inbound);
-  const isNoted = answering === undefined && config.unanswered_note && (await isDue(row, message, operator, inbound));
-  const deliveries = isNoted ? await noteTo(row, message, operator, inbound) : [];
-  await store.inbox.complete(
-    rowId,
-    { reason: passedOver?.reason ?? (answering && reasonOf(answering)), deliveries },
-    now,
-  );
   for (const delivery of deliveries) inbound.wakeOutbox(queueOf(delivery));
   return undefined;
+}
+
+async function lateNotes(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<NewDelivery[]> {
+  const misdirected = isForNoOneElse(message, inbound) ? await misdirectedText(message, inbound) : undefined;
+  if (misdirected !== undefined) return reply(row, message, misdirected, inbound);
+  const { operator } = senderOf(message, inbound);
+  if (!inbound.config.unanswered_note || !(await isDue(row, message, operator, inbound))) return [];
+  return noteTo(row, message, operator, inbound);
 }
 
 const reasonOf = ({ text, isOpen }: Answering) => `no note was sent${isOpen ? " yet" : ""}: ${text}`;
@@ -137,15 +140,26 @@ export async function misdirectedReply(
   message: InboundMessage,
   inbound: Inbound,
 ): Promise<Handling | undefined> {
+  const text = isForNoOneElse(message, inbound) ? await misdirectedText(message, inbound) : undefined;
+  if (text === undefined) return undefined;
+  const answering = await answeringHook(row, message, inbound);
+  if (answering === undefined) return settled("reply", reply(row, message, text, inbound));
+  return answering.isOpen ? withoutNote(row, answering, inbound) : undefined;
+}
+
+/** No one else reads what people write there: without a route, and where the copies go. */
+function isForNoOneElse(message: InboundMessage, inbound: Inbound): boolean {
+  return inbound.config.default_route === "none" || isWhereCopiesGo(message, inbound);
+}
+
+async function misdirectedText(message: InboundMessage, inbound: Inbound): Promise<string | undefined> {
   const { replyToId, replyToUserId, botId } = message;
-  if (replyToId === undefined) return mentionWhereCopiesGo(row, message, inbound);
+  if (replyToId === undefined) return mentionWhereCopiesGo(message, inbound);
   const to = await inbound.store.outbox.findByMessage(messageAddress(message), replyToId);
   // Its platform knows that we wrote it, when we do not.
-  if (to === undefined && replyToUserId !== botId) return mentionWhereCopiesGo(row, message, inbound);
+  if (to === undefined && replyToUserId !== botId) return mentionWhereCopiesGo(message, inbound);
   if (!(await isForAnswers(message, to, inbound))) return undefined;
-  if ((await answeringHook(row, message, inbound)) !== undefined) return undefined;
-  const text = to !== undefined && to.mirrors === undefined ? MISDIRECTED : await notLinked(message, inbound);
-  return settled("reply", reply(row, message, text, inbound));
+  return to !== undefined && to.mirrors === undefined ? MISDIRECTED : notLinked(message, inbound);
 }
 
 /** What has nothing for the customer, such as a mention of the gateway alone, is no answer. Undefined when it has, and for a customer's own words. */
@@ -161,15 +175,9 @@ export async function emptyAnswer(
 }
 
 /** Who mentions the gateway where the copies are means a customer, too, and has to say which one. */
-async function mentionWhereCopiesGo(
-  row: LaneRow,
-  message: InboundMessage,
-  inbound: Inbound,
-): Promise<Handling | undefined> {
-  if (!inbound.config.unanswered_note || !message.isGroupMention || !isWhereCopiesGo(message, inbound))
-    return undefined;
-  if ((await answeringHook(row, message, inbound)) !== undefined) return undefined;
-  return settled("reply", reply(row, message, `${NOT_A_REPLY}${helpFor(message)}`, inbound));
+function mentionWhereCopiesGo(message: InboundMessage, inbound: Inbound): string | undefined {
+  const isMeant = inbound.config.unanswered_note && message.isGroupMention && isWhereCopiesGo(message, inbound);
+  return isMeant ? `${NOT_A_REPLY}${helpFor(message)}` : undefined;
 }
 
 const TO_ANSWER = "To answer a customer, reply to the copy of the customer's message.";
@@ -219,27 +227,17 @@ function helpFor(message: InboundMessage): string {
   return ASKS_FOR_HELP.test(message.text) ? " `/help` shows what I can do." : "";
 }
 
-/**
- * A hook that claims nothing may have answered, or may still answer: it posted in the conversation, or it has not ended and may
- * post there. A run that cannot post in the conversation answers nothing, and neither does one whose posts there were all withheld.
- */
-async function answeringHook(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Answering | undefined> {
-  let answering = await answeringNow(row, message, inbound);
-  // Most runs end at once, and their posts are sent or withheld soon after that: only then it is known whether a person waits for nothing.
-  for (let check = 0; check < MAX_CHECKS && answering?.isOpen; check++) {
-    await wait(inbound.clock, CHECK_EVERY_MS);
-    answering = await answeringNow(row, message, inbound);
-  }
-  return answering;
-}
-
 /** `isOpen`: a moment later there may be no such hook any more. */
 interface Answering {
   text: string;
   isOpen: boolean;
 }
 
-async function answeringNow(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Answering | undefined> {
+/**
+ * A hook that claims nothing may have answered, or may still answer: it posted in the conversation, or it has not ended and may
+ * post there. A run that cannot post in the conversation answers nothing, and neither does one whose posts there were all withheld.
+ */
+async function answeringHook(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Answering | undefined> {
   const { store, registry, mayPost } = inbound;
   const conversation = formatAddress(messageAddress(message));
   const started = await store.automation.runs.ledTo(causeId(row), RECENT);
