@@ -22,6 +22,7 @@ import { notifyOfWithheldCopy } from "./outbound/notices/notify-withheld-copy.js
 import { isOriginalDeleted, retractIfDeleted } from "./outbound/retract.js";
 import { freezeAndSend, giveBack, type Prepared, prepare, sendPrepared } from "./outbound/send/freeze-and-send.js";
 import { sendParts } from "./outbound/send/send-parts.js";
+import { waitAside } from "./outbound/send/take-result.js";
 import type { Outbound, Then } from "./outbound/sending.js";
 import { sightOfWithheld } from "./outbound/sight-of-copy.js";
 import { placeAmongChanges, supersedeDead } from "./outbound/superseded.js";
@@ -29,7 +30,7 @@ import { wasChanged } from "./outbound/withdraw.js";
 
 /** Deliveries sent in one pass, before another conversation gets its turn. */
 const IN_A_ROW = 20;
-/** An edit waits for an older one of the same message that is on the wire. */
+/** A change waits for an older one of the same message that is on the wire. */
 const RETRY_DELAY_MS = 250;
 
 /** Sends what is due in a queue, in order. Gives the time of the next pass, if one is needed. `first`: a stored reply, which is sent during a stop, too. */
@@ -71,10 +72,11 @@ async function sendDue(queue: Queue, first: ReplyAtOnce | undefined, out: Outbou
 }
 
 async function sendOne(delivery: Delivery, out: Outbound): Promise<Then> {
+  // Before it is asked whether it may go now: its deletion waits for its end.
+  if (delivery.mirrors && (await retractIfDeleted(delivery, out))) return "again";
   const way = wayOf(delivery, out);
   if (typeof way === "function") return way();
-  if (delivery.operation === "edit") return sendEdit(delivery, way, out);
-  return carryOn(delivery, way, out);
+  return delivery.operation === "send" ? carryOn(delivery, way, out) : sendChange(delivery, way, out);
 }
 
 /** Its adapter when it may go now; else what is to be done instead. */
@@ -122,11 +124,10 @@ function isRateLimited(delivery: Delivery, { gate, adapters, startedAt }: Outbou
 
 /** The decision is frozen for a retry, or what a crash left: the hooks are not asked again. */
 async function carryOn(delivery: Delivery, adapter: Adapter, out: Outbound): Promise<Then> {
-  if (delivery.mirrors && (await retractIfDeleted(delivery, out))) return "again";
   return delivery.status === "sending" ? sendParts(delivery, adapter, out) : decideAndSend(delivery, adapter, out);
 }
 
-async function sendEdit(delivery: Delivery, adapter: Adapter, out: Outbound): Promise<Then> {
+async function sendChange(delivery: Delivery, adapter: Adapter, out: Outbound): Promise<Then> {
   // What a crash cut off goes on: its parts may be half done. So does what may have been posted.
   const isCutOff = delivery.parts.some((part) => part.status !== "waiting" || mayHaveArrived(part));
   const place = isCutOff ? "current" : await placeAmongChanges(delivery, out);
@@ -134,7 +135,12 @@ async function sendEdit(delivery: Delivery, adapter: Adapter, out: Outbound): Pr
     case "superseded":
       return finish(delivery, "superseded", SUPERSEDED, out);
     case "later":
-      return orExpiry(delivery, out.clock.now() + RETRY_DELAY_MS);
+      return waitAside(
+        delivery,
+        out.clock.now() + RETRY_DELAY_MS,
+        "it waits for an earlier change of its message that is being sent",
+        out,
+      );
     case "current":
       return carryOn(delivery, adapter, out);
   }
@@ -143,7 +149,7 @@ async function sendEdit(delivery: Delivery, adapter: Adapter, out: Outbound): Pr
 async function decideAndSend(delivery: Delivery, adapter: Adapter, out: Outbound): Promise<Then> {
   const target = delivery.targetId === undefined ? NEW : await findTarget(delivery.targetId, delivery, out);
   if (target.kind === "ended") return finish(delivery, target.status, target.reason, out);
-  if (target.kind === "later") return orExpiry(delivery, target.at);
+  if (target.kind === "later") return waitAside(delivery, target.at, target.why, out);
   // A deletion says nothing that hooks could rewrite.
   if (!delivery.message) return freezeAndSend(delivery, undefined, target.posted, adapter, out, target.hidden);
   const decision = await decide(delivery, delivery.message, out);

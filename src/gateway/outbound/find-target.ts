@@ -21,7 +21,7 @@ export interface Found {
   hidden?: Delivery | undefined;
 }
 
-export type Target = Found | Ended | { kind: "later"; at: number };
+export type Target = Found | Ended | { kind: "later"; at: number; why: string };
 
 export interface Ended {
   kind: "ended";
@@ -44,8 +44,11 @@ export async function findTarget(targetId: string, delivery: Delivery, out: Outb
   }
   const { ids: posted, outOfReach, unclear, hidden } = await postedIds(original, delivery.address, out);
   const target = unclear ?? original;
-  if (isUnderWay(target) || (isDelete && hidden && isUnderWay(hidden)))
-    return { kind: "later", at: out.clock.now() + RETRY_DELAY_MS };
+  const open = [target, ...(isDelete && hidden ? [hidden] : [])].find(isUnderWay);
+  if (open) {
+    const why = `it waits until it is known whether ${open.id} was posted`;
+    return { kind: "later", at: out.clock.now() + RETRY_DELAY_MS, why };
+  }
   const hasHidden = isDelete && hidden !== undefined && posted.length > 0;
   if (target.status === "held" && !hasHidden) return { kind: "ended", status: "held", reason: heldWith(target.id) };
   if (outOfReach > 0) noteOutOfReach(delivery, out);

@@ -2,6 +2,7 @@
 import {
   DELETED_BEFORE,
   isUnanswered,
+  mayBePosted,
   mayHaveHidden,
   OLD_PART_LEFT,
   saysInDoubt,
@@ -9,6 +10,7 @@ import {
 import { queueOf } from "../../domain/deliveries/outbox-queue.js";
 import { type CancelledRest, type Corrected, type Delivery, isUnderWay } from "../../domain/store.js";
 import { showEnd } from "./notices/answer-notices.js";
+import { hold } from "./send/doubt.js";
 import type { Outbound } from "./sending.js";
 import { cancelRest, withdraw } from "./withdraw.js";
 
@@ -33,7 +35,10 @@ export async function cancelUnposted(id: string, out: Outbound): Promise<void> {
   const { outbox } = out.store;
   const delivery = await outbox.get(id);
   if (delivery === undefined) return;
-  if (isUnderWay(delivery)) await withdraw(id, DELETED_BEFORE, out, true);
+  if (isUnderWay(delivery)) {
+    // What is in doubt ends in its own queue, beside no request.
+    if (!(await withdraw(id, DELETED_BEFORE, out, true))) out.wake(queueOf(delivery));
+  }
   // What may have been posted is decided on when a person has seen whether it was. A correction that is shown was sent.
   else if (["dead", "held"].includes(delivery.status) && delivery.reason !== OLD_PART_LEFT && !mayHaveHidden(delivery))
     await outbox.finish(id, "cancelled", DELETED_BEFORE, out.clock.now());
@@ -45,12 +50,21 @@ export async function isOriginalDeleted({ operation, mirrors }: Delivery, { stor
   return (await store.inbox.find(mirrors.address, `delete:${mirrors.messageId}`)) !== undefined;
 }
 
-/** A copy, or a correction of one, is about to be sent, or its next part is. True: its original was deleted, and it ended as the deletion ends it. */
+/** A copy, or a correction of one, is about to be sent, or a part of it is, for the first time or again. True: its original was deleted, and no more of it is sent. */
 export async function retractIfDeleted(delivery: Delivery, out: Outbound): Promise<boolean> {
+  // What is posted for certain is stored first.
+  if (out.unsaved.size > 0 && delivery.parts.some(({ nonce }) => out.unsaved.has(nonce))) return false;
   if (!(await isOriginalDeleted(delivery, out))) return false;
   await retract(delivery.targetId ?? delivery.id, out);
-  return (await out.store.outbox.get(delivery.id))?.status === "cancelled";
+  const left = await out.store.outbox.get(delivery.id);
+  if (left === undefined || !isUnderWay(left)) return true;
+  const doubtful = left.parts.find(mayBePosted);
+  if (doubtful) await hold(left, doubtful, DELETED_SINCE, out);
+  else await cancelRest(left.id, DELETED_BEFORE, out);
+  return true;
 }
+
+const DELETED_SINCE = "no answer came, and its author deleted it before the request could be repeated";
 
 /** As `withdraw`. Its author is notified. */
 export async function withdrawAnswer(id: string, reason: string, out: Outbound): Promise<boolean> {

@@ -15,7 +15,7 @@ export async function placeAmongChanges(
   delivery: Delivery,
   out: Outbound,
 ): Promise<"current" | "superseded" | "later"> {
-  const { seq, targetId, conversation } = delivery;
+  const { seq, targetId, conversation, operation } = delivery;
   if (targetId === undefined) return "current";
   const newest = await out.store.outbox.list({ targetId, limit: MAX_READ });
   const changes = newest.filter((other) => other.conversation === conversation);
@@ -23,7 +23,7 @@ export async function placeAmongChanges(
   // One that was decided on goes first in its own queue.
   const isAhead = (other: Delivery) =>
     other.seq > seq && (delivery.status === "waiting" || other.status === "sent" || queueOf(other) !== queue);
-  if (changes.some((other) => FOLLOWS.has(other.status) && isAhead(other))) return "superseded";
+  if (operation === "edit" && changes.some((other) => FOLLOWS.has(other.status) && isAhead(other))) return "superseded";
   const isOnWire = ({ parts }: Delivery) => parts.some((part) => part.status === "sending");
   return changes.some((other) => other.seq < seq && queueOf(other) !== queue && isOpen(other) && isOnWire(other))
     ? "later"

@@ -3,9 +3,17 @@
  * posted another way.
  */
 import type { Adapter } from "../../../domain/chat/adapter.js";
-import { isUnanswered, mayBeShown } from "../../../domain/deliveries/given-up.js";
+import { IN_DOUBT, isUnanswered, mayBeShown } from "../../../domain/deliveries/given-up.js";
 import type { Delivery, DeliveryPart } from "../../../domain/store.js";
-import type { Outbound } from "../sending.js";
+import { finish } from "../finish.js";
+import type { Outbound, Then } from "../sending.js";
+
+/** It is repeated no more: an operator decides. */
+export async function hold(delivery: Delivery, part: DeliveryPart, why: string, out: Outbound): Promise<Then> {
+  // Operators and commands know a part in doubt by this mark.
+  if (part.status !== "sending") await out.store.outbox.partSending(delivery.id, part.index);
+  return finish(delivery, "held", `${IN_DOUBT}: ${why}`, out);
+}
 
 /** True when repeating is harmless, or the policy accepts that it may show twice. */
 export function mayRepeat(delivery: Delivery, part: DeliveryPart, adapter: Adapter, out: Outbound): boolean {

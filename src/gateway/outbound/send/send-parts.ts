@@ -1,6 +1,6 @@
 /** Sends the parts of a frozen delivery, one request each, in order. Every part is marked on disk before its request is written. */
 import type { Adapter, SendOperation, SendResult } from "../../../domain/chat/adapter.js";
-import { IN_DOUBT, mayBePosted, sentAfter } from "../../../domain/deliveries/given-up.js";
+import { mayBePosted, sentAfter } from "../../../domain/deliveries/given-up.js";
 import { queueOf } from "../../../domain/deliveries/outbox-queue.js";
 import type { Delivery, DeliveryPart, OnlyPart } from "../../../domain/store.js";
 import { orExpiry, whenExpired } from "../expiry.js";
@@ -9,9 +9,10 @@ import { finish } from "../finish.js";
 import { showEnd } from "../notices/answer-notices.js";
 import { notifyOfLostFiles } from "../notices/notify-lost-files.js";
 import { firesSent, reportSent } from "../notices/report-sent.js";
+import { isOriginalDeleted } from "../retract.js";
 import type { Outbound, Then } from "../sending.js";
 import { wasChanged } from "../withdraw.js";
-import { isFirstAnswer, keepsItsWay, leavesDoubt, mayRepeat } from "./doubt.js";
+import { hold, isFirstAnswer, keepsItsWay, leavesDoubt, mayRepeat } from "./doubt.js";
 import { isOfHidden, whereTo } from "./plan-parts.js";
 import { type Ticket, urgencyOf } from "./rate-limit.js";
 import { takeResult } from "./take-result.js";
@@ -19,6 +20,9 @@ import { isLastAttempt } from "./wait-for-file.js";
 
 /** An interaction that is about to close is treated as closed. */
 const CLOSING_MS = 2_000;
+
+const CUT_OFF = "it was cut off while it was being sent";
+const TOO_LATE = "it was sent and no answer came, and it was too late to repeat the request";
 
 /**
  * `ticket`: the first part was marked just now and may go at once; `isInGate`: it has entered the gate. A part that is found marked without
@@ -46,7 +50,8 @@ export async function sendParts(
       }
       if (messageId === undefined) {
         if (!ticket) {
-          if (mayBePosted(part) && !mayRepeat(delivery, part, adapter, out)) return await hold(delivery, part, out);
+          if (mayBePosted(part) && !mayRepeat(delivery, part, adapter, out))
+            return await hold(delivery, part, part.status === "sending" ? CUT_OFF : TOO_LATE, out);
           if (leavesDoubt(delivery, part, adapter, out)) {
             isInGate = gate.enter(delivery, queue);
             if (!isInGate) return whenExpired(delivery, out.clock.now());
@@ -73,14 +78,17 @@ export async function sendParts(
         else if (await wasChanged(delivery, out)) return "again";
         else return await takeResult(result, delivery, part, adapter, out, out.clock.monotonic() - startedMs);
       }
-      const now = out.clock.now();
       const next = parts.find((other, i) => i > at && other.status !== "sent");
+      const isTakenBack = next !== undefined && (await isOriginalDeleted(delivery, out));
+      const now = out.clock.now();
       const nowMs = out.clock.monotonic();
       const isGated = next !== undefined && leavesDoubt(delivery, next, adapter, out);
       // Its place in the gate goes on to the next part, unless a suspect waits.
       if (isGated && !isInGate) isInGate = gate.enter(delivery, queue);
       const isHeldBack =
-        (next !== undefined && isOfHidden(next)) || (isGated && (!isInGate || gate.isClosedTo(delivery)));
+        isTakenBack ||
+        (next !== undefined && isOfHidden(next)) ||
+        (isGated && (!isInGate || gate.isClosedTo(delivery)));
       ticket = next && !isHeldBack ? out.limiter.take(adapter, address, queue, nowMs, urgencyOf(delivery)) : undefined;
       const nextWaits = isHeldBack || (ticket !== undefined && ticket.at > nowMs);
       let goesOn: boolean;
@@ -96,8 +104,8 @@ export async function sendParts(
         throw error;
       }
       if (out.unsaved.size > 0) out.unsaved.delete(part.nonce);
-      // An operator ended it while this part was on its way.
-      if (!goesOn) return "again";
+      // An operator ended it, or its author deleted it, while this part was on its way.
+      if (!goesOn || isTakenBack) return "again";
       part.status = "sent";
       part.messageId = messageId;
       // The next part was marked with this one, unless it waits.
@@ -117,15 +125,6 @@ export async function sendParts(
   const crowded = reportSent(delivery, out);
   if (crowded) await crowded;
   return "next";
-}
-
-async function hold(delivery: Delivery, part: DeliveryPart, out: Outbound): Promise<Then> {
-  if (part.status === "sending")
-    return finish(delivery, "held", `${IN_DOUBT}: it was cut off while it was being sent`, out);
-  // Operators and commands know a part in doubt by this mark.
-  await out.store.outbox.partSending(delivery.id, part.index);
-  const reason = `${IN_DOUBT}: it was sent and no answer came, and it was too late to repeat the request`;
-  return finish(delivery, "held", reason, out);
 }
 
 /** As the store marks it. */

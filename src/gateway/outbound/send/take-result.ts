@@ -223,6 +223,12 @@ async function stepAside(
   return "again";
 }
 
+/** For another operation on its message, in another queue: nothing else of its own queue waits for that. */
+export async function waitAside(delivery: Delivery, dueAt: number, error: string, out: Outbound): Promise<Then> {
+  if (waitsAlone(delivery)) return orExpiry(delivery, dueAt);
+  return stepAside(delivery, { dueAt, error, isUntried: true }, out);
+}
+
 function notPosted(delivery: Delivery): Delivery {
   const parts = delivery.parts.map(
     (part): DeliveryPart => (part.status === "sending" ? { ...part, status: "waiting" } : part),
