@@ -150,6 +150,23 @@ ${hook("message_received", "one", chat("one"))}${hook("inbound_claim", "two", ch
   }
 });
 
+test("the card of a mission that a hook starts here counts as the answer, however that hook is run", async () => {
+  const hook = (id: string, on: string, more = "") =>
+    `  - { id: ${id}, on: ${on}, match: { when: 'payload.message.text == "${id}"' }, run: { mission: { plan: release, at: here } }${more} }\n`;
+  const live = await liveApp({
+    "missions/release.yaml": `title: Release\ngroups: [{ name: a, tasks: [{ id: t, assignTo: "person:web:1" }] }]`,
+    "hookgate.yaml": `hooks:\n${hook("claims", "inbound_claim")}${hook("later", "inbound_claim", ", execution: background")}${hook("reads", "message_received")}`,
+  });
+  const cards = async () => (await live.room("dm-1")).filter((text) => text.includes("Mission Release"));
+  for (const [index, id] of ["claims", "later", "reads"].entries()) {
+    await live.post("/api/rooms/dm-1/messages", { text: id, nonce: `nonce-of-${id}` });
+    const why = async () => String((await live.post("/api/command", { line: "/hooks why last" })).text);
+    await until(async () => (await why()).includes(`no note was sent: the hook ${id} answered`), `the answer to ${id}`);
+    expect(await cards()).toHaveLength(index + 1);
+  }
+  expect((await live.room("dm-1")).filter((text) => text.startsWith("No hook answered."))).toEqual([]);
+});
+
 test("the note waits a moment for a plugin's hook in the background, which may answer and does not", async () => {
   const live = await liveApp({
     "hookgate.yaml": "plugins: [./looks.mjs]\n",

@@ -219,10 +219,11 @@ class RunningMissions implements Missions {
 
   async #processDue(id: string): Promise<number | undefined> {
     const rest = await advance(id, this.#deps);
-    this.#resting.emit(id, rest?.row.mission);
     // The end on its card is work of its own, which a crash does not lose.
-    if (rest === undefined || isMissionOver(rest.row.mission.status)) return undefined;
-    const isShown = await this.#show(rest.row.mission, rest.tasks);
+    const hasCard = rest !== undefined && !isMissionOver(rest.row.mission.status);
+    const isShown = !hasCard || (await this.#show(rest.row.mission, rest.tasks));
+    // A hook that started it has posted its card then.
+    this.#resting.emit(id, rest?.row.mission);
     if (!isShown) return this.#deps.clock.now() + RETRY_DELAY_MS;
     // Nothing in it comes by time: whatever changes in it or its tasks wakes it.
     return undefined;
@@ -237,7 +238,7 @@ class RunningMissions implements Missions {
     const words = JSON.stringify(message);
     if (this.#shown.get(id) === words) return true;
     const deliveryId = missionCardId(id);
-    const cause = { kind: "command" as const, id, depth: 0 };
+    const cause = mission.cause ?? { kind: "command" as const, id, depth: 0 };
     try {
       const isThere = this.#shown.has(id) || (await gateway.isThere(deliveryId));
       const isEdited = isThere && (await gateway.edit(deliveryId, message, { cause }).then(() => true, whenUnknown));
