@@ -4,6 +4,7 @@
  */
 import type { Liquid, Template as LiquidTemplate } from "liquidjs";
 import { errorMessage, HookgateError } from "../lib/errors.js";
+import { settleCode } from "./template/code.js";
 import { commandLineProblem } from "./template/command-line.js";
 import { type TemplateScope, templateData } from "./template/data.js";
 import {
@@ -16,7 +17,7 @@ import {
   quotingEngine,
 } from "./template/engine.js";
 import { isTemplate } from "./template/is-template.js";
-import { encodeInLinks } from "./template/links.js";
+import { encodeInLinks, showInCode } from "./template/links.js";
 import { nameProblems, type TemplateNames } from "./template/names.js";
 
 export type { TemplateScope } from "./template/data.js";
@@ -82,7 +83,10 @@ export function compileOptions<T>(options: T, names: TemplateNames, rules: Templ
       const unquotable = isLine ? commandLineProblem(parsed) : undefined;
       if (unquotable !== undefined) problems.push({ path, message: unquotable });
       for (const message of nameProblems(engine, parsed, text, names)) problems.push({ path, message });
-      if (rules.forChat?.includes(settingOf(path))) encodeInLinks(parsed, text);
+      if (rules.forChat?.includes(settingOf(path))) {
+        showInCode(parsed, text);
+        encodeInLinks(parsed, text);
+      }
       templates.push({ path, source: text, engine, parsed, isLine });
     } catch (error) {
       problems.push({ path, message: firstLine(error) });
@@ -125,7 +129,8 @@ const settingOf = (path: readonly (string | number)[]) => path.filter((part) => 
 
 function renderOne({ engine, parsed, path }: Compiled, data: object): string {
   try {
-    const text = String(engine.renderSync(parsed, data));
+    const printed = String(engine.renderSync(parsed, data));
+    const text = engine === linklessEngine() ? settleCode(printed) : printed;
     if (text.length > MAX_OUTPUT_CHARACTERS) throw new Error(`it prints more than ${MAX_OUTPUT_CHARACTERS} characters`);
     return text;
   } catch (error) {

@@ -38,6 +38,9 @@ beforeAll(async () => {
         text: "New: [Issue {{ event.title | plain }}](https://tracker.example.org/i/{{ event.n }})",
         card: { text: "New: [Issue {{ event.title }}](https://tracker.example.org/i/{{ event.n }})" },
       }),
+      posting("code", {
+        text: "Run `{{ event.value }}` of {{ event.by }} `{{ event.value | plain }}`:\n```sh\n{{ event.value }}\n```\n> ~~~\n> {{ event.quoted }}\n> ~~~",
+      }),
       posting("whole", { card: { title: "Whole", url: "{{ event.link }}" } }),
     ],
   });
@@ -75,6 +78,42 @@ it("a value is Markdown, and shown sign by sign by the filter plain and in a cod
   expect(words(posted.card.fields[0]?.html)).toBe(path);
   expect(posted.html).not.toContain(">5*3*2</a>");
 });
+
+it.each([
+  "fix [x](https://evil.example/) now",
+  "rm `*`.tmp",
+  "` [x](https://evil.example/) `",
+  "```\n[x](https://evil.example/)\n```",
+])("a value in code is shown sign by sign, and stays in the code: %s", async (value) => {
+  const { html, code } = await postedCode({ value, by: "Ann", quoted: "[x](y)" });
+  expect(code).toEqual([value, value, value, "[x](y)"]);
+  expect(html).not.toContain("href");
+});
+
+it.each([
+  { value: "a\n\n[x](https://evil.example/)", by: "Ann", quoted: "q" },
+  { value: "[x](https://evil.example/)", by: "`", quoted: "q" },
+  { value: "v", by: "Ann", quoted: "q\n[x](https://evil.example/)" },
+  { value: "v", by: "Ann", quoted: "~~~\n[x](https://evil.example/)" },
+  {
+    value: "\uFDD0](\uFDD1]\uFDD2(https://evil.example/)",
+    by: "\uFDD0](\uFDD1]\uFDD2(https://evil.example/)",
+    quoted: "q",
+  },
+])("a value that ends its code makes no link there: %j", async (event) => {
+  const { html } = await postedCode(event);
+  expect(html).not.toMatch(/<a [^>]*>x<\/a>/);
+  for (const [, address, words] of html.matchAll(/<a href="([^"]*)"[^>]*>(.*?)<\/a>/g)) expect(words).toBe(address);
+});
+
+/** The message of the hook `code` for one more event, and what its code says. */
+async function postedCode(event: Record<string, unknown>) {
+  const before = (await product.messages()).length;
+  await product.event(event, { name: "code" });
+  const { html = "" } = await until(async () => (await product.messages())[before], "the message");
+  const code = [...html.matchAll(/<code[^>]*>(.*?)<\/code>/gs)].map(([, words = ""]) => words);
+  return { html, code };
+}
 
 it.each(["see [log](https://paste.example/1)", "](https://evil.example/) [x", "[bug] a] b"])(
   "a value in the words of a link does not change where the words of the hook lead: %s",

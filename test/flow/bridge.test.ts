@@ -22,7 +22,7 @@ const NOTED = {
   id: "noted",
   on: "message_received",
   match: { when: 'payload.message.text.contains("to the desk") && payload.message.text.contains("__init__.py")' },
-  run: { chat: { to: "web:web:second", text: "**Noted**: {{ event.message.text }}" } },
+  run: { chat: { to: "web:web:second", text: "**Noted**: {{ event.message.text }}, `{{ event.message.text }}`" } },
 };
 
 beforeAll(async () => {
@@ -132,7 +132,7 @@ it("shows what is plain on Telegram letter by letter elsewhere, also after an ed
   // In the web chat, by the bridge and by a hook that quotes it in Markdown of its own; and back, where the page's text is Markdown.
   await telegram.say(telegramGroup, "guest", `to the desk: ${PLAIN}`);
   const onPage = await find(web, webRoom, `to the desk: ${PLAIN}`);
-  await find(web, { chatId: "second" }, `Noted: to the desk: ${PLAIN}`);
+  await find(web, { chatId: "second" }, `Noted: to the desk: ${PLAIN}, to the desk: ${PLAIN}`);
   await web.say(webRoom, "guest", "*yes*, `5*3*2`", { replyToId: onPage.id });
   await find(telegram, telegramGroup, "yes, 5*3*2");
 });

@@ -4,6 +4,7 @@ import { quoteValue } from "../../domain/chat/command.js";
 import { once, packageOnFirstUse } from "../../lib/concurrency/on-first-use.js";
 import { literalMarkdown } from "../../lib/markdown/escape.js";
 import { asData } from "../../lib/text/data-marks.js";
+import { inBothForms, withoutMarks } from "./code.js";
 
 export const liquid = packageOnFirstUse<typeof import("liquidjs")>("liquidjs");
 
@@ -24,15 +25,26 @@ export const plainEngine = once(() => createEngine(printed));
 /** What it prints is enclosed, so that a model can be told where data begins and ends. */
 export const fencingEngine = once(() => createEngine((value) => asData(printed(value))));
 /** Links in what it prints show where they lead: a stranger's `[invoice](https://…)` is shown as it was written. So is all of a message that is plain. */
-export const linklessEngine = once(() => {
+export const linklessEngine = once(() => createMarkdownEngine((_, escaped) => escaped));
+/** The same in code, where an escape would be shown. */
+export const codeEngine = once(() => createMarkdownEngine(inBothForms));
+
+function createMarkdownEngine(print: (text: string, escaped: string) => string): Liquid {
   const engine = createEngine(function (value) {
-    const text = printed(value);
-    return isOfPlainMessage(text, this.context) ? literalMarkdown(text) : text.replaceAll("](", "]\\(");
+    const text = withoutMarks(printed(value));
+    return print(text, isOfPlainMessage(text, this.context) ? literalMarkdown(text) : text.replaceAll("](", "]\\("));
   });
   // Other values may be Markdown: the report of a program, the answer of a model.
-  engine.registerFilter("plain", { raw: true, handler: (value) => literalMarkdown(printed(value)) });
+  engine.registerFilter("plain", {
+    raw: true,
+    handler: (value) => {
+      const text = withoutMarks(printed(value));
+      return print(text, literalMarkdown(text));
+    },
+  });
   return engine;
-});
+}
+
 /** What it prints is one quoted value of a command line. */
 export const quotingEngine = once(() => createEngine((value) => quoteValue(printed(value))));
 

@@ -1,6 +1,9 @@
-/** Markdown links in a template's own text whose address starts with a server: no value decides which one, and values in it are encoded. */
-import type { Output, Template } from "liquidjs";
-import { addressEngine, linkPathEngine, liquid } from "./engine.js";
+/**
+ * Places in a template's own Markdown: links whose address starts with a server (no value decides which one, and values in it are encoded),
+ * and code (values in it are shown as they are).
+ */
+import type { CaptureTag, Liquid, Output, Template } from "liquidjs";
+import { addressEngine, codeEngine, linkPathEngine, liquid } from "./engine.js";
 import { childrenOf } from "./paths.js";
 
 /** `https://…` of `[words](https://…)`, with the tags in it. */
@@ -27,11 +30,27 @@ export function encodeInLinks(parsed: readonly Template[], source: string): void
     for (const output of outputsIn(parsed)) {
       const { begin, end } = output.token;
       if (begin < index || end > index + address.length) continue;
-      const engine = /[?#]/.test(source.slice(index, begin)) ? addressEngine() : linkPathEngine();
-      output.value = (engine.parse(output.token.getText()) as [Output])[0].value;
+      print(output, /[?#]/.test(source.slice(index, begin)) ? addressEngine() : linkPathEngine());
     }
 }
 
-function outputsIn(templates: readonly Template[]): Output[] {
-  return templates.flatMap((one) => (one instanceof liquid().Output ? [one] : outputsIn(childrenOf(one))));
+/** From the first backquotes to as many; `settleCode` sees whether the parser takes it for code, too. */
+const CODE = /(?<![`~\\])(`+|~{3,})(?![`~]).*?(?<![`~])\1(?![`~])/gs;
+
+/** Changes what is parsed: what stands in code prints in both forms. What `capture` names may be compared, so it is left alone. */
+export function showInCode(parsed: readonly Template[], source: string): void {
+  const code = [...source.matchAll(CODE)].map(({ index, 0: { length } }) => ({ from: index, to: index + length }));
+  for (const output of outputsIn(parsed, liquid().CaptureTag))
+    if (code.some(({ from, to }) => from < output.token.begin && output.token.end < to)) print(output, codeEngine());
+}
+
+function print(output: Output, engine: Liquid): void {
+  output.value = (engine.parse(output.token.getText()) as [Output])[0].value;
+}
+
+function outputsIn(templates: readonly Template[], except?: typeof CaptureTag): Output[] {
+  return templates.flatMap((one) => {
+    if (one instanceof liquid().Output) return [one];
+    return except && one instanceof except ? [] : outputsIn(childrenOf(one), except);
+  });
 }
