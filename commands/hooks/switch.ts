@@ -5,7 +5,7 @@ import { answer, commandButton, word } from "../answer.js";
 import { isOwnerOnly, needForRunning } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 import { resolveHook } from "../resolve.js";
-import { code } from "../show/text.js";
+import { code, count } from "../show/text.js";
 import { whoIs } from "../show/who-is.js";
 
 export async function switchHook(deps: CommandDeps, context: CommandContext, enabled: boolean): Promise<CommandAnswer> {
@@ -38,6 +38,7 @@ export async function switchHook(deps: CommandDeps, context: CommandContext, ena
       buttons,
       audited: { changed: false },
     });
+  const waiting = enabled ? 0 : (deps.automations?.waitingRuns().get(hook.id) ?? 0);
   await deps.switches?.set(hook.id, enabled, whoIs(context.operator));
   return answer({
     text: [
@@ -46,6 +47,8 @@ export async function switchHook(deps: CommandDeps, context: CommandContext, ena
       released,
       endsAtRestart,
       ownersEnable,
+      waiting > 0 &&
+        `⚠ ${count(waiting, "run")} of it ${waiting === 1 ? "waits, and is" : "wait, and are"} skipped when ${waiting === 1 ? "its turn comes" : "their turn comes"}, unless it is enabled before that. ${code("/runs skipped")} lists what was skipped, and ${code("/replay")} runs one again. ${code("/hooks pause")} keeps such runs waiting.`,
       !enabled &&
         hook.failurePolicy === "fail-closed" &&
         "⚠ It guards: while it is disabled, what it would have stopped goes through.",

@@ -231,10 +231,15 @@ function firingNow(deps: CommandDeps, { hook }: HookInfo): string | undefined {
 const MAX_WAITING = 100;
 
 /** Runs that are stored, and wait while one is under way. */
-async function waitingText({ automations }: CommandDeps, hookId: string): Promise<string | undefined> {
+async function waitingText(
+  { automations }: CommandDeps,
+  { id: hookId, enabled }: HookInfo,
+): Promise<string | undefined> {
   const waiting = (await automations?.runs.list({ hookId, status: "backgrounded", limit: MAX_WAITING }))?.length ?? 0;
   if (waiting === 0) return undefined;
-  return `${waiting === MAX_WAITING ? "At least " : ""}${count(waiting, "more run")} ${waiting === 1 ? "waits" : "wait"} for ${waiting === 1 ? "its" : "their"} turn.`;
+  const [wait, their, are] = waiting === 1 ? ["waits", "its", "is"] : ["wait", "their", "are"];
+  const end = enabled ? "" : `, and ${are} skipped then, because the hook is disabled`;
+  return `${waiting === MAX_WAITING ? "At least " : ""}${count(waiting, "more run")} ${wait} for ${their} turn${end}.`;
 }
 
 export async function explainNow(deps: CommandDeps, context: CommandContext, hook: HookInfo): Promise<CommandAnswer> {
@@ -280,7 +285,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
       running
         ? `${code(hook.id)} ${runningNowText(running)} (${code(rootOf(running.dispatchId))}).`
         : headline(hook, point, then, { runs, waits, isManual, off, isFollowed: cut !== undefined, now }),
-      running && (await waitingText(deps, hook.id)),
+      running && (await waitingText(deps, hook)),
       !running && cut,
       !running && then?.end,
       !running && firingNow(deps, hook),

@@ -1,5 +1,5 @@
 /**
- * Configured hooks that wanted a message and were not run, by a gate, by `skip_if` or by a pause, and hooks whose condition had no answer.
+ * Hooks that wanted a message and were not run, by a gate, by `skip_if`, by a pause or because they were disabled meanwhile, and hooks whose condition had no answer.
  * What a matcher left out is not named.
  */
 import { parseSkipReason } from "../../src/domain/skip-reason.js";
@@ -9,7 +9,16 @@ import type { Journey } from "./find.js";
 
 /** Hooks named one by one. */
 const MAX_NAMED = 4;
-const GATES: ReadonlySet<string> = new Set(["cap", "concurrency", "cooldown", "rate", "breaker", "loop", "skip_if"]);
+const GATES: ReadonlySet<string> = new Set([
+  "cap",
+  "concurrency",
+  "cooldown",
+  "rate",
+  "breaker",
+  "loop",
+  "skip_if",
+  "gone",
+]);
 
 interface SkippedRun {
   at: number;
@@ -37,10 +46,13 @@ export function refusedLines(journey: Journey, now: number): { at: number; text:
   const last = new Map(skippedRuns(journey).map((one) => [one.hookId, one]));
   return [...last.values()]
     .filter(({ reason, unanswered }) => unanswered || GATES.has(parseSkipReason(reason).by))
-    .map(({ at, hookId, reason }) => ({
-      at,
-      text: `${clockTime(at, now)} ${code(hookId)} was skipped: ${plain(reason)}`,
-    }));
+    .map(({ at, hookId, reason }) => {
+      const { by, reason: words } = parseSkipReason(reason);
+      return {
+        at,
+        text: `${clockTime(at, now)} ${code(hookId)} was skipped: ${plain(by === "gone" ? words : reason)}`,
+      };
+    });
 }
 
 /** Asked after the pause: its hooks were skipped for that then. */

@@ -147,7 +147,13 @@ describe("a hook that runs in the background", () => {
       expect(await why(`/run ${second}`)).toContain(
         "message_received: 2 hooks ran, 4 skipped, 1 waiting in the background",
       );
-      await invoke(stack.gateway.url, "/hooks disable lineup");
+      const disabled = await why("/hooks disable lineup");
+      expect(disabled).toContain(
+        "1 run of it waits, and is skipped when its turn comes, unless it is enabled before that",
+      );
+      expect(await why("/hooks why lineup")).toContain(
+        "1 more run waits for its turn, and is skipped then, because the hook is disabled.",
+      );
     } finally {
       go();
     }
@@ -156,6 +162,9 @@ describe("a hook that runs in the background", () => {
     expect(skipped).toContain("It did not run: its hook is switched off");
     expect(skipped).toMatch(/disabled.*, by Owner/);
     expect(skipped).not.toContain("It ran");
+    expect(await why(`/hooks why ${second}`)).toContain(
+      "lineup was skipped: its hook is switched off or not there any more",
+    );
     expect(await why(`/run ${second}`)).toContain("message_received: 2 hooks ran, 5 skipped");
     await lineupIs(first, "succeeded");
     const ended = await why(`/hooks why lineup ${first}`);
