@@ -48,6 +48,7 @@ it("of a card of many with one alert are those of the alert; its words and runbo
   const on = await watch(routed({ alone: 0 }));
   const waiting = (name: string, words: string) => ({
     fingerprint: name,
+    source: { kind: "sla", id: name, policyId: "replies" },
     title: `${name}: first response overdue`,
     runbook: "https://wiki.example.org/first",
     entity: {

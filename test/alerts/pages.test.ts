@@ -141,7 +141,8 @@ it("the card of an alert that an operator has is not posted elsewhere because a 
 
 it("about a direct message links to the person, and its card says how to answer", async () => {
   const escalate = [{ after: "5m", mention: ["loop:7"] }];
-  const on = await watch({ routes: { default: { to: [ROOM], remind: { times: 0 }, escalate } } });
+  const standing = async () => undefined;
+  const on = await watch({ routes: { default: { to: [ROOM], remind: { times: 0 }, escalate } } }, { standing });
   await on.raise({ entity, clock });
   await on.advance(6 * MINUTE);
   const [card, page] = on.posted();
@@ -157,6 +158,17 @@ it("about a direct message that was copied nowhere sends no one to a copy", asyn
   const on = await watch({ routes: { default: { to: [ROOM], remind: { times: 0 } } } }, { standing });
   await on.raise({ entity: waiting, clock });
   expect(on.posted()[0]?.text).toContain("Direct message without a copy: write to the person yourself");
+});
+
+it("and its card quote nothing once the customer has removed the words from what waits", async () => {
+  const { lastWords, ...file } = entity;
+  const standing = async () => ({ ...clock, entity: file, leftMs: 0, given: 0 });
+  const escalate = [{ mention: ["loop:7"] }];
+  const on = await watch({ routes: { default: { to: [ROOM], remind: { times: 0 }, escalate } } }, { standing });
+  await on.raise({ entity, clock });
+  const texts = on.posted().map(({ text }) => text);
+  expect(texts).toHaveLength(2);
+  expect(texts.join()).not.toContain(lastWords);
 });
 
 it("says since when its alert is overdue after a snooze has ended, and not when that ended", async () => {

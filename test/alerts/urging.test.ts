@@ -946,13 +946,15 @@ describe("a reminder", () => {
     const clock = { name: "first response", dueAt: START, targetMs: 20_000, elapsedMs: 20_000, percentUsed: 1 };
     const entity = {
       ...{ type: "conversation" as const, id: "c", title: "Grace in general on web", status: "waiting" },
-      ...{ createdAt: START, link: "https://desk.example.org/c", lastWords: "Where is my parcel? hunter2", facts: {} },
+      ...{ createdAt: START, link: "https://desk.example.org/c", facts: {} },
+      lastWords: "Where is my parcel? hunter2, +49 171 2345678, ann@example.org",
     };
     const { id } = await on.raise({ clock, entity });
     await on.advance(11 * MINUTE);
     const [, said] = on.posted();
     expect(said?.text).toMatch(/Grace in general on web waits 10 min for a first response \(target 20 s\)/);
     expect(said?.text).toMatch(/Where is my parcel\? .{0,3}secret/);
+    expect(said?.text).not.toMatch(/2345678|ann@example/);
     expect(said?.text).toContain(id);
     const buttons = (said?.body.buttons ?? []) as { label: string; url?: string }[][];
     expect(buttons.map((row) => row.map(({ label }) => label))).toEqual([

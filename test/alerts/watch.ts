@@ -4,7 +4,7 @@ import { type Alerts, type AlertsDeps, createAlerts } from "../../src/alerts/ale
 import { alertsConfig } from "../../src/alerts/config.js";
 import { tellingAlerts } from "../../src/app/parts/alerts.js";
 import type { Actor, Alert } from "../../src/domain/alerts/alert.js";
-import type { AlertSignal } from "../../src/domain/alerts/alert-signal.js";
+import type { AlertSignal, ClockStanding } from "../../src/domain/alerts/alert-signal.js";
 import { parseAddress } from "../../src/domain/chat/address.js";
 import type { OutboundMessage } from "../../src/domain/chat/message.js";
 import { silentLogger } from "../../src/lib/logger.js";
@@ -64,6 +64,14 @@ export function signal(changes: Partial<AlertSignal> = {}): AlertSignal {
   };
 }
 
+/** The clock of a conversation whose signal has words, as time goes on. Others have none. */
+function standingOf(raised: AlertSignal | undefined, now: number): ClockStanding | undefined {
+  const { entity, clock } = raised ?? {};
+  if (entity?.lastWords === undefined || clock === undefined) return undefined;
+  const leftMs = clock.dueAt - now;
+  return { ...clock, entity, leftMs, elapsedMs: Math.max(clock.elapsedMs, clock.targetMs - leftMs), given: 0 };
+}
+
 export async function watch(
   config: Record<string, unknown> = {},
   more:
@@ -85,11 +93,12 @@ export async function watch(
     direct = () => undefined,
     others = [],
     personOf = () => undefined,
-    standing = async () => undefined,
+    standing = async (clockId: string) => standingOf(raised.get(clockId), clock.now()),
     nameOf = () => undefined,
     isReader = async () => undefined,
   } = more instanceof LoopbackPlatform ? { platform: more } : more;
   const clock = new ManualClock(START);
+  const raised = new Map<string, AlertSignal>();
   platform.width = 10_000;
   const parsed = (given: Record<string, unknown>) =>
     alertsConfig.parse({ watch_gateway: { offline_after: "1d", undelivered_after: "1d" }, ...given });
@@ -168,10 +177,11 @@ export async function watch(
     clock,
     platform,
     async raise(changes, settling) {
-      const raised = signal({ at: clock.now(), ...changes });
-      await alerts.raise(raised);
+      const sent = signal({ at: clock.now(), ...changes });
+      raised.set(sent.source.id, sent);
+      await alerts.raise(sent);
       await settle(settling);
-      const found = await rig.store.alerts.latest(raised.fingerprint);
+      const found = await rig.store.alerts.latest(sent.fingerprint);
       if (!found) throw new Error("nothing was raised");
       return found;
     },

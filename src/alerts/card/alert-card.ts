@@ -51,7 +51,7 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
   const entity = facts.standing?.entity ?? signal.entity;
   const owner = ownerOf(alert, facts.standing, around);
   const lines = [
-    wordsOf(alert, facts.standing, around),
+    quoteOf(facts.standing, around),
     [
       `${capital(stateLine(alert, late, at, facts.history))}.${againOf(alert, facts)}`,
       isOpen(state) && (owner ? `Owner: ${inline(owner)}.` : "No owner."),
@@ -145,7 +145,7 @@ export function lateOf(
 ): Late | undefined {
   const { clock } = signal;
   if (clock === undefined) return undefined;
-  if (standing !== undefined)
+  if (standing !== undefined && isOpen(state))
     return { ...clock, ...standing, dueAt: standing.dueAt ?? clock.dueAt, pausedFor: standing.pausedFor };
   // What has ended uses no more time; its source counted working time up to then.
   const isCounted = !isOpen(state) && signal.state === "resolved" && clock.elapsedMs > 0;
@@ -164,15 +164,15 @@ export function toneOf(alert: Alert): NonNullable<Card["tone"]> {
 /** A tone has its mark where there are no colours. */
 export const signOf = (alert: Alert) => (toneOf(alert) === "neutral" ? `${markOf(alert)} ` : "");
 
-/** The last words of the customer, without private data. */
-export function wordsOf(
-  { signal }: Pick<Alert, "signal">,
-  standing: ClockStanding | undefined,
-  { mask }: Pick<Around, "mask">,
-  maxCharacters = WORDS_MAX,
-): string | undefined {
-  const words = standing?.entity.lastWords ?? signal.entity?.lastWords;
-  return words === undefined || words === "" ? undefined : `> ${inline(withoutPersonal(mask(words)), maxCharacters)}`;
+/** The last words of the customer, without private data. Those that the alert was raised with may have been corrected, deleted or withheld. */
+export function wordsOf(standing: ClockStanding | undefined, { mask }: Pick<Around, "mask">): string | undefined {
+  const words = standing?.entity.lastWords;
+  return words === undefined ? undefined : withoutPersonal(mask(words));
+}
+
+export function quoteOf(standing: ClockStanding | undefined, around: Pick<Around, "mask">): string | undefined {
+  const words = wordsOf(standing, around);
+  return words === undefined || words === "" ? undefined : `> ${inline(words, WORDS_MAX)}`;
 }
 
 export function ownerOf({ assignee, signal }: Alert, standing: ClockStanding | undefined, around: Around) {

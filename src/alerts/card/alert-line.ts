@@ -14,10 +14,10 @@ const WORDS_MAX = 80;
 export async function alertLine(alert: Alert, telling: Pick<Telling, "standing" | "mask" | "clock">): Promise<string> {
   const standing = await standingOf(alert, telling);
   const now = headline(alert, standing, telling.clock.now());
-  const words = wordsOf(alert, standing, telling, WORDS_MAX)?.replace(/^> /, "");
+  const words = wordsOf(standing, telling);
   // A headline of what waits does not say that an operator has it.
   const what = now === alert.signal.title ? titleOf(alert) : `${markOf(alert)} **${inline(now, 200)}**${heldBy(alert)}`;
-  return `${what}${words === undefined ? "" : `: “${words}”`} \`${alert.id}\``;
+  return `${what}${words === undefined || words === "" ? "" : `: “${inline(words, WORDS_MAX)}”`} \`${alert.id}\``;
 }
 
 function heldBy({ state, ack, snooze }: Alert): string {

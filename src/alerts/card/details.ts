@@ -20,10 +20,10 @@ import {
   nextOf,
   ownerOf,
   quietOf,
+  quoteOf,
   signOf,
   stateLine,
   toneOf,
-  wordsOf,
 } from "./alert-card.js";
 import { detailButtons, urlOf } from "./buttons.js";
 import { inline, moment, withMoments } from "./words.js";
@@ -121,7 +121,7 @@ export function alertDetails(
   add("History", historyOf(facts.history, at, around.clock.now()), false);
   const card: Card = {
     title: `${signOf(alert)}${headline(alert, facts.standing, around.clock.now())}`.slice(0, 250),
-    text: [wordsOf(alert, facts.standing, around), withMoments(inline(around.mask(signal.reason)), at)]
+    text: [quoteOf(facts.standing, around), withMoments(inline(around.mask(signal.reason)), at)]
       .filter(Boolean)
       .join("\n\n"),
     tone: toneOf(alert),

@@ -9,11 +9,11 @@ import { groupBy } from "../../lib/group-by.js";
 import { newId } from "../../lib/id.js";
 import { tokensInWords } from "../../lib/markdown/tokens.js";
 import { zoneOf } from "../business-hours.js";
-import { chatLink, copyLine, headline, lateOf, wordsOf } from "../card/alert-card.js";
+import { chatLink, copyLine, headline, lateOf, quoteOf, wordsOf } from "../card/alert-card.js";
 import { alertLine } from "../card/alert-line.js";
 import { cardButtons } from "../card/buttons.js";
 import { standingOf } from "../card/standing.js";
-import { inline, markOf, NAMED, titleOf, withoutPersonal } from "../card/words.js";
+import { inline, markOf, NAMED, titleOf } from "../card/words.js";
 import { defaultDestination } from "../config.js";
 import { isInPage, isOfWoken, wokenText } from "../steps/breach.js";
 import { isInstead, isPageKey, lostKey, stepIn, stepNumber } from "../steps/escalate.js";
@@ -405,13 +405,14 @@ async function aboutOne(alert: Alert, sayings: readonly Saying[], telling: Telli
   const { destination = "" } = sayings[0]?.notice ?? {};
   const { settings } = routeAt(alert, destination, telling);
   const entity = standing?.entity ?? alert.signal.entity;
+  const quote = quoteOf(standing, telling);
   // How long the customer has waited at the end of a pause is not known yet.
   const title = pauseBefore(sayings, telling) ? alert.signal.title : headline(alert, standing, telling.clock.now());
   const lines = [
     `${markOf(alert)} **${inline(title, 250)}**`,
-    wordsOf(alert, standing, telling),
+    quote,
     // A quotation ends with an empty line.
-    wordsOf(alert, standing, telling) && "",
+    quote && "",
     chatLink(entity, destination),
     alert.signal.runbook && `Runbook: ${inline(alert.signal.runbook)}`,
     standing?.copy && copyLine(standing, entity),
@@ -450,7 +451,6 @@ async function bodyOf(sayings: readonly Saying[], telling: Telling): Promise<unk
       const entity = standing?.entity ?? signal.entity;
       const late = lateOf(alert, standing, now);
       const cardUrl = card && (await telling.linkTo(card.deliveryId));
-      const words = entity?.lastWords;
       return {
         id: alert.id,
         state: alert.state,
@@ -462,7 +462,7 @@ async function bodyOf(sayings: readonly Saying[], telling: Telling): Promise<unk
         raisedAt: alert.raisedAt,
         dueAt: late?.dueAt,
         overdueMs: late && Math.max(0, -late.leftMs),
-        lastWords: words === undefined ? undefined : withoutPersonal(telling.mask(words)),
+        lastWords: wordsOf(standing, telling),
         link: entity?.link,
         copyUrl: standing?.copy?.link,
         cardUrl,

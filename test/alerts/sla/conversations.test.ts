@@ -338,6 +338,21 @@ describe("a conversation's clocks", () => {
     expect((await desk.clocks()).join()).toContain("first ended withdrawn");
   });
 
+  it("quote nothing of a later question that is taken back", async () => {
+    const desk = await support();
+    await desk.customer("one");
+    await desk.staff("answered");
+    const second = await desk.customer("my pin");
+    await desk.pass(5 * HOUR);
+    expect(desk.signals.at(-1)).toMatchObject({ state: "firing", entity: { lastWords: "my pin" } });
+    const address = { platform: "loop", botId: "bot", chatId: "room" };
+    await desk.rig.receive({ kind: "deleted", eventId: "del1", address, messageId: second, at: desk.clock.now() });
+    await desk.pass(MINUTE);
+    const { state, entity } = desk.signals.at(-1) ?? {};
+    expect([state, entity?.lastWords]).toEqual(["resolved", undefined]);
+    expect((await desk.rig.store.sla.list({ limit: 9 })).map((one) => one.entity.lastWords)).not.toContain("my pin");
+  });
+
   it("start with the next question when the first one is taken back", async () => {
     const desk = await support();
     const first = await desk.customer("never mind this");

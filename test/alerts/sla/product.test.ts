@@ -395,3 +395,44 @@ sla:
     "0 targets met or missed; closed without an answer before the deadline, and in no share: **1**.",
   );
 });
+
+it("quotes nothing that the customer corrected or deleted, also once an operator resolves the alert", async () => {
+  const live = await liveApp({
+    "hookgate.yaml": `
+alerts: { routes: { default: { to: ["web:web:general"] } } }
+sla:
+  after_start: 0s
+  conversations: { staff: { role: none } }
+  policies: [{ id: first, for: conversation, measure: first_response, target: 1h, warn_at: ["3599s before"] }]
+`,
+  });
+  const ask = (line: string) => invoke(live.app.url, line, LIVE_TOKEN);
+  const headers = { authorization: `Bearer ${LIVE_TOKEN}`, "content-type": "application/json" };
+  const change = (id: number, method: string, text?: string) =>
+    fetch(`${live.app.url}/api/messages/${id}`, {
+      method,
+      headers,
+      body: text === undefined ? null : JSON.stringify({ text, nonce: text }),
+    });
+  const idOf = async (text: string) => {
+    const { messages } = await live.get("/api/rooms/general/messages?limit=50");
+    return (messages as { id: number; text: string }[]).find((one) => one.text === text)?.id ?? 0;
+  };
+  const quoting = (words: string) =>
+    until(async () => {
+      const { text } = await ask("/alerts all");
+      return text.includes(`“${words}”`) ? text : undefined;
+    }, `an alert that quotes ${words}`);
+  await live.say("the first password");
+  await live.say("the second password");
+  const [first, second] = [await idOf("the first password"), await idOf("the second password")];
+  const [, id = ""] = /(al_\w+)/.exec(await quoting("the second password")) ?? [];
+  expect((await change(second, "DELETE")).status).toBe(200);
+  await quoting("the first password");
+  expect((await change(first, "PATCH", "harmless")).status).toBe(200);
+  await quoting("harmless");
+  await ask(`/alerts resolve ${id} called`);
+  expect(await quoting("harmless")).not.toContain("password");
+  const card = await until(async () => (await live.room()).find((text) => text.includes("Resolved")), "the card");
+  expect(card).not.toContain("password");
+});

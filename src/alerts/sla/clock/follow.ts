@@ -108,7 +108,9 @@ export function withdraw(
   now: number,
 ): Step {
   const { nextAt: _, pausedFor: _p, ...rest } = clock;
-  const ended: SlaClock = { ...rest, state: "ended", outcome: "withdrawn", endedAt: now };
+  // What it was about may be deleted.
+  const entity = { ...clock.entity, lastWords: undefined };
+  const ended: SlaClock = { ...rest, entity, state: "ended", outcome: "withdrawn", endedAt: now };
   ended.usedMs = usedOf(clock, policy, now);
   // Reports count a breach once.
   if (isContinued) {
