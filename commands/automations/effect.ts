@@ -3,10 +3,11 @@
 import { DUE_POINT, NO_HERE, STARTED_STATUSES, toolCallsOf } from "../../src/domain/automation.js";
 import { FATES, type Fate, fatesOf, handedOver, type Ran } from "../../src/domain/deliveries/fates.js";
 import { watchDelivery } from "../../src/domain/deliveries/watch-delivery.js";
-import type { DispatchRecord, RunRecord } from "../../src/domain/journal.js";
+import { type DispatchRecord, type RunRecord, rootOf } from "../../src/domain/journal.js";
 import type { Delivery } from "../../src/domain/store.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import type { CommandDeps } from "../deps.js";
+import { storedId } from "../journey/background.js";
 import { endText, goneText } from "../journey/why-not-reached.js";
 import { nextStepText } from "../outbox/letter.js";
 import { hasFailed, outcomeText } from "../runs/show-dispatch.js";
@@ -24,6 +25,8 @@ export interface Effect extends EffectData {
   instead: string | undefined;
   /** Sentences, in Markdown. */
   text: string;
+  /** The message or delivery that the run was for, or the run. */
+  of?: string;
 }
 
 /** The same for programs; a field is absent when there is nothing of the kind. */
@@ -66,7 +69,8 @@ export async function lastEffect(
   hookId: string,
 ): Promise<Effect | undefined> {
   const [last] = (await deps.automations?.runs.list({ hookId, status: STARTED_STATUSES, limit: 1 })) ?? [];
-  return last && effectOf(deps, context, last);
+  const effect = last && (await effectOf(deps, context, last));
+  return effect && { ...effect, of: rootOf(last.id) };
 }
 
 /** In place of the outcome of a run in a dispatch, when not all that it handed to the outbox was sent or tool calls failed. */
@@ -131,8 +135,7 @@ async function ranIn(
   { id, at }: Pick<DispatchRecord, "id" | "at">,
   run: RunRecord,
 ): Promise<Ran> {
-  // An attempt of a stored run has the id of the run and its number.
-  const stored = await automations?.runs.get(run.id.replace(/(\/\d+|^r_.+?):\d+\b.*$/, "$1"));
+  const stored = await automations?.runs.get(storedId(run.id));
   if (stored !== undefined) return stored;
   const status = hasFailed(run) || run.outcome === "skipped" ? "failed" : "succeeded";
   return { hookId: run.hookId, dispatchId: id, status, attempts: [], createdAt: at };

@@ -1,7 +1,7 @@
 /** Every hook with what the journal knows of it: the rows of /hooks, /status and the doctor. */
 
 import type { AutomationRun, AutomationRunStatus, DecisionKind } from "../../src/domain/automation.js";
-import type { HookStats, Journal, Outcome } from "../../src/domain/journal.js";
+import { type HookStats, type Journal, type Outcome, rootOf } from "../../src/domain/journal.js";
 import type { HookInfo } from "../../src/hooks/registration/registration.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
 import { DAY_MS } from "../../src/lib/time/duration.js";
@@ -40,6 +40,10 @@ export interface Unended {
   kind: "running" | "interrupted";
   /** Why it was interrupted. */
   reason?: string;
+  /** The message, delivery or task that it ran for. */
+  of?: string | undefined;
+  /** It runs again when its point fires again for that. */
+  again?: boolean;
   /** It ended the process while it ran for this message, delivery or task. */
   endedAt?: string;
   before?: { at: number; outcome?: Outcome };
@@ -101,7 +105,7 @@ const readCrashes = async (deps: CommandDeps, hookId?: string): Promise<Crashes>
 
 async function readRow(deps: CommandDeps, row: HookRow, { startedOf, endingOf, cutOffOf }: Crashes): Promise<HookRow> {
   const ended = await withStoredRun(await withBlock(row, deps), deps);
-  const interrupted = withInterrupted(ended, startedOf.get(row.id) ?? [], deps.clock.now());
+  const interrupted = await withInterrupted(ended, startedOf.get(row.id) ?? [], deps);
   const seen = withRunning(withEnding(interrupted, endingOf.get(row.id)), deps);
   return withCutOff(await withSkippedRuns(seen, deps), cutOffOf);
 }
@@ -169,12 +173,31 @@ async function withBlock(row: HookRow, { automations }: CommandDeps): Promise<Ho
 
 const startOf = ({ startedAt, createdAt }: AutomationRun): number => startedAt ?? createdAt;
 
-function withInterrupted(row: HookRow, runs: readonly AutomationRun[], now: number): HookRow {
-  const interrupted = runs.filter((run) => startOf(run) > now - DAY_MS).length;
+async function withInterrupted(row: HookRow, runs: readonly AutomationRun[], deps: CommandDeps): Promise<HookRow> {
+  const interrupted = runs.filter((run) => startOf(run) > deps.clock.now() - DAY_MS).length;
   const counted = interrupted === 0 ? row : { ...row, interrupted };
   const [newest] = runs;
   if (newest === undefined || startOf(newest) < (row.lastFiredAt ?? 0)) return counted;
-  return unendedRow(counted, startOf(newest), { kind: "interrupted", reason: newest.statusReason ?? "" });
+  const unended: Unended = { kind: "interrupted", reason: newest.statusReason ?? "" };
+  unended.of = subjectOf(newest.id);
+  if (deps.automations?.runsAgain(newest) && (await isOpen(deps, rootOf(newest.id)))) unended.again = true;
+  // A stop records it in the journal, too: what was before it is not known.
+  const isSame = row.lastOutcome === "interrupted" && (await isInJournal(deps, newest));
+  const { lastFiredAt: _, ...without } = counted;
+  return unendedRow(isSame ? without : counted, startOf(newest), unended);
+}
+
+/** The message, delivery or task of a dispatch or a run. */
+export function subjectOf(id: string): string | undefined {
+  const root = rootOf(id);
+  return /^(m\d|d_|t_)/.test(root) ? root : undefined;
+}
+
+/** A message or a delivery that is not done yet. */
+async function isOpen({ store: { inbox, outbox } }: CommandDeps, id: string): Promise<boolean> {
+  const [, rowId] = /^m(\d+)$/.exec(id) ?? [];
+  const found = rowId === undefined ? await outbox.get(id) : await inbox.get(Number(rowId));
+  return found !== undefined && found.settledAt === undefined;
 }
 
 /** The hook of a plugin ended the process. */

@@ -11,7 +11,7 @@ import { effectData, lastEffect } from "../automations/effect.js";
 import { readableDispatch, readableRun } from "../automations/owner-only.js";
 import { explainGates } from "../automations/why.js";
 import type { CommandDeps } from "../deps.js";
-import { backgroundText, hasNotRun, isAttempt, isFiringAt } from "../journey/background.js";
+import { backgroundText, cutOffAttempts, hasNotRun, isAttempt, isFiringAt, storedId } from "../journey/background.js";
 import { unrecordedByKill } from "../journey/cut-off.js";
 import { crashedAt, crashText, cutOffAfter, endingText } from "../journey/cut-off-points.js";
 import { runningNowText, runningText } from "../journey/surroundings.js";
@@ -21,7 +21,7 @@ import { outcomeText, unansweredText } from "../runs/show-dispatch.js";
 import { ago, clockTime, code, count, plain } from "../show/text.js";
 import { brokenText } from "./broken.js";
 import { followText, outrankedText } from "./outranked.js";
-import { cutOffHookText, type HookRow, lastOutcomeText, readHookRow, skipText } from "./rows.js";
+import { cutOffHookText, type HookRow, lastOutcomeText, readHookRow, skipText, subjectOf } from "./rows.js";
 import { stoppedUntil } from "./stopped.js";
 import { checkLines, explain, nextButtons, runText } from "./why-message.js";
 import { endedEarlier, enderOf, OWN_POINTS, offAfter, whyNoTurn } from "./why-not.js";
@@ -95,6 +95,10 @@ interface LastTime {
   isRun: boolean;
   /** Why the end of the process cut it off; undefined when that did not happen. */
   interrupted?: string;
+  /** The message, delivery or task of that run. */
+  of?: string | undefined;
+  /** It runs again when the point fires again for that. */
+  again?: boolean | undefined;
   /** The message, delivery or task that it ended the process for. */
   endedAt?: string | undefined;
   /** What came of the run, where that is more than that it passed. */
@@ -128,8 +132,9 @@ async function lastTime(
   const stored = found && (await readableRun(deps, context, found));
   if (!hasNotRun(run, stored)) {
     const ran: LastTime = { at, ran: true, isRun: true, why: undefined, isKeptOff: false };
-    if (stored?.status === "interrupted") return { ...ran, interrupted: stored.statusReason ?? "" };
-    if (run.outcome === "interrupted") return { ...ran, interrupted: run.reason ?? "" };
+    const cutOff = { ...ran, of: subjectOf(last.id) };
+    if (stored?.status === "interrupted") return { ...cutOff, interrupted: stored.statusReason ?? "" };
+    if (run.outcome === "interrupted") return { ...cutOff, interrupted: run.reason ?? "" };
     const hasPassed = run.outcome === "passed" || stored?.status === "succeeded";
     return hasPassed ? ran : { ...ran, end: runText(deps, { run, stored }, deps.clock.now(), false) };
   }
@@ -171,32 +176,49 @@ function headline(
   }
   if (then === undefined) return `${code(id)} ${nowText(state)}.`;
   const point = `for the last ${named}${isFollowed ? " on record" : ""}`;
-  if (then.interrupted !== undefined) return interruptedText(id, point, then.interrupted, state);
+  if (then.interrupted !== undefined) {
+    const at = then.of === undefined ? point : `at ${named} for ${code(then.of)}`;
+    return interruptedText(id, at, then, state);
+  }
   if (then.ran) return `${code(id)} ran ${point}${state.runs && !state.waits ? "" : `, and ${nowText(state)} now`}.`;
   const why = then.why === undefined ? "" : ` ${then.why}`;
   return `${code(id)} did **not** run ${point}.${why}${then.isKeptOff ? "" : ` Now it ${nowText(state)}.`}`;
 }
 
-function interruptedText(id: string, point: string, reason: string, state: Now): string {
-  return `${code(id)} started ${point}, and was **interrupted**${reason === "" ? "" : `: ${plain(reason)}`}. Now it ${nowText(state)}.`;
+function interruptedText(id: string, point: string, { interrupted = "", of, again }: LastTime, state: Now): string {
+  const started = `${code(id)} started ${point}, and was **interrupted**${interrupted === "" ? "" : `: ${plain(interrupted)}`}.`;
+  return `${started} ${again ? `It runs again when ${code(of ?? "")} is handled again` : `Now it ${nowText(state)}`}.`;
 }
 
-/** Nothing is recorded of a dispatch that did not come to its end. */
+/** Nothing is recorded of a dispatch that did not come to its end, but for the rows of configured hooks and of runs in the background. */
 const STARTED_BEFORE =
   "The gateway started this dispatch before, and it did not end: whether the hook ran then is not known.";
 
+/** What is on record of the attempts before the one that runs now. */
+async function cutOffBefore({ automations }: CommandDeps, running: RunningHook | undefined) {
+  const run = running && running.attempt > 1 ? await automations?.runs.get(storedId(running.runId)) : undefined;
+  const text = run && cutOffAttempts(run);
+  return text && `${text[0]?.toUpperCase()}${text.slice(1)}.`;
+}
+
+interface Before {
+  running: RunningHook | undefined;
+  /** The attempts of the same run before it. */
+  earlier: string | undefined;
+  instead: string | undefined;
+  now: number;
+}
+
 /** When it fired last, and how that ended. */
-function firedText(
-  row: HookRow,
-  { running, instead, now }: { running: RunningHook | undefined; instead: string | undefined; now: number },
-): string | undefined {
+function firedText(row: HookRow, { running, earlier, instead, now }: Before): string | undefined {
   const { lastFiredAt, unended } = row;
   const before = unended?.before;
+  const wasCutOff = before?.outcome === "interrupted";
   const beforeText =
     before &&
-    `Before that, it last fired ${ago(before.at, now)}: ${before.outcome === undefined ? "**interrupted**" : (instead ?? outcomeText(before.outcome))}.`;
+    `Before that, it last fired ${ago(before.at, now)}: ${before.outcome === undefined ? "**interrupted**" : ((wasCutOff ? undefined : instead) ?? outcomeText(before.outcome))}.`;
   if (running !== undefined && (unended !== undefined || lastFiredAt === undefined))
-    return beforeText ?? (running.attempt > 1 ? STARTED_BEFORE : "It has not run before.");
+    return earlier || (beforeText ?? (running.attempt > 1 ? STARTED_BEFORE : "It has not run before."));
   if (lastFiredAt === undefined) return undefined;
   const outcome = unended === undefined && instead ? `: ${instead}` : lastOutcomeText(row, ": ");
   const hasFailed = unended === undefined && (row.lastOutcome === "failed" || row.lastOutcome === "timed_out");
@@ -209,7 +231,10 @@ function cutOffSince(row: HookRow, recorded: LastTime | undefined): LastTime | u
   const { unended, isOfStoredRun, lastFiredAt = 0 } = row;
   if (lastFiredAt <= (recorded?.at ?? 0)) return undefined;
   const ran: LastTime = { at: lastFiredAt, ran: true, isRun: true, why: undefined, isKeptOff: false };
-  if (unended?.kind === "interrupted") return { ...ran, interrupted: unended.reason ?? "", endedAt: unended.endedAt };
+  if (unended?.kind === "interrupted") {
+    const { reason = "", of, again, endedAt } = unended;
+    return { ...ran, interrupted: reason, of, again, endedAt };
+  }
   return isOfStoredRun && unended === undefined ? ran : undefined;
 }
 
@@ -272,7 +297,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const effect = await lastEffect(deps, context, hook.id);
   const lost = last === undefined && off === undefined ? unrecordedByKill(deps, hook.hook) : undefined;
   const fired =
-    firedText(row, { running, instead: effect?.instead, now }) ??
+    firedText(row, { running, earlier: await cutOffBefore(deps, running), instead: effect?.instead, now }) ??
     (lost && row.neverFired ? `No run of ${code(hook.id)} is recorded. ${lost}` : undefined) ??
     `${neverText(row)}.${isOwn || cut !== undefined || (last === undefined && row.mayHaveRunFor !== undefined) ? "" : pointText(point, last, off !== undefined, now)}`;
   const plugin = deps.plugins?.().find(({ hooks }) => hooks.includes(hook.id));
@@ -311,6 +336,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
             ? "It is due now."
             : `It is due next at ${clockTime(next.at, now)} UTC (in ${formatDuration(next.at - now)}).`),
       isManual && `It runs only when a person fires it: ${code(`/fire-hook ${hook.id} live=true`)}.`,
+      running && effect?.of !== undefined && `Its last run that ended was for ${code(effect.of)}:`,
       effect?.text,
       remark && `⚠ ${plain(remark)}`,
     ],

@@ -51,6 +51,9 @@ export async function isInJournal({ store }: CommandDeps, { id, attempt }: Autom
   return ((await store.journal.getByRun(id)) ?? (await store.journal.get(`${id}:${attempt}`))) !== undefined;
 }
 
+/** An attempt of a stored run has the id of the run and its number. */
+export const storedId = (runId: string): string => runId.replace(/(\/\d+|^r_.+?):\d+\b.*$/, "$1");
+
 /** A dispatch of one attempt of a background run, and not of the whole point. */
 export function isAttempt({ id, cause }: DispatchRecord): boolean {
   return cause?.kind === "hook" && id.startsWith(`${cause.id}/`);
@@ -130,9 +133,11 @@ export function backgroundLines(
   stored: StoredRuns,
   running: readonly RunningHook[],
   now: number,
+  runsAgain: (run: AutomationRun) => boolean,
 ): { at: number; text: string }[] {
   return [...stored.values()].flatMap((run) => {
-    const text = lineOf(run, isAwaited(run.id, running), now);
+    const line = lineOf(run, isAwaited(run.id, running), now);
+    const text = line && `${line}${runsAgain(run) ? `; it runs again when ${code(run.event ?? "")} fires again` : ""}`;
     if (text === undefined) return [];
     // One that runs again has the end of the attempt before.
     const at = isUnfinished(run.status) ? undefined : run.endedAt;
@@ -150,7 +155,7 @@ function lineOf(run: AutomationRun, isForeground: boolean, now: number): string 
     case "running": {
       const took = tookMs(run, now);
       const duration = took === undefined ? "" : `, for ${formatDuration(took)}`;
-      return `${hook} is **running** now${isForeground ? "" : ", in the background"}${duration}${attempt > 1 ? ` (attempt ${attempt}${cutOffAttempts(run)})` : ""}`;
+      return `${hook} is **running** now${isForeground ? "" : ", in the background"}${duration}${attempt > 1 ? ` (attempt ${attempt}${afterCutOffs(run)})` : ""}`;
     }
     case "queued": {
       const inText = dueAt > now ? `at ${clockTime(dueAt, now)} (in ${formatDuration(dueAt - now)})` : "now";
@@ -163,16 +168,19 @@ function lineOf(run: AutomationRun, isForeground: boolean, now: number): string 
         ? `${hook} was not tried again: ${plain(statusReason ?? "it was skipped")}`
         : undefined;
     default:
-      return attempt > 1 ? `${hook} ${statusText(status)} at attempt ${attempt}${cutOffAttempts(run)}` : undefined;
+      return attempt > 1 ? `${hook} ${statusText(status)} at attempt ${attempt}${afterCutOffs(run)}` : undefined;
   }
 }
 
-/** `; attempt 1 was interrupted: the gateway ended while it ran`: such an attempt has no record in the journal. */
-function cutOffAttempts({ attempts }: AutomationRun): string {
+/** `attempt 1 was interrupted: the gateway ended while it ran`: such an attempt has no record in the journal. */
+export function cutOffAttempts({ attempts }: AutomationRun): string {
   return attempts
     .filter(({ status }) => status === "interrupted")
-    .map(
-      ({ attempt, error }) => `; attempt ${attempt} was interrupted${error === undefined ? "" : `: ${plain(error)}`}`,
-    )
-    .join("");
+    .map(({ attempt, error }) => `attempt ${attempt} was interrupted${error === undefined ? "" : `: ${plain(error)}`}`)
+    .join("; ");
 }
+
+const afterCutOffs = (run: AutomationRun): string => {
+  const text = cutOffAttempts(run);
+  return text === "" ? "" : `; ${text}`;
+};

@@ -14,7 +14,7 @@ import { code } from "../show/text.js";
 import { MAX_RUNS, type OnRecord, storedRunsOf } from "./background.js";
 import { correctionsOf, editsOf, lastChangesOf, laterChanges } from "./corrections.js";
 import { isBecauseOf, isLedTo, ledToAt, withTasks } from "./led-to.js";
-import { changesOf, isInCommandLane, type Surroundings, surroundingsOf } from "./surroundings.js";
+import { asItWaits, changesOf, isInCommandLane, type Surroundings, surroundingsOf } from "./surroundings.js";
 
 /** How many dispatches of one message or delivery are read. */
 const MAX_DISPATCHES = 50;
@@ -89,8 +89,10 @@ export async function findJourney(
 ): Promise<FoundAs<Journey>> {
   const found = await find(deps, at, asked);
   if (found.kind !== "found") return found;
-  const { row, own, deliveries, gone } = found.journey;
-  const journey = await withLedTo(deps, found.journey, point);
+  const { turns } = await deps.status();
+  const row = found.journey.row && asItWaits(found.journey.row, turns);
+  const { own, deliveries, gone } = found.journey;
+  const journey = await withLedTo(deps, { ...found.journey, row }, point);
   const surroundings = await surroundingsOf(deps, row, own, deliveries, gone);
   const ledTo = deps.registry
     .running()

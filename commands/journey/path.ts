@@ -1,5 +1,5 @@
 /** What happened to a message, in about five lines: received, claimed, decided, sent. Nothing of what people wrote is shown. */
-import { type AutomationRunStatus, isUnfinished } from "../../src/domain/automation.js";
+import { type AutomationRun, type AutomationRunStatus, isUnfinished } from "../../src/domain/automation.js";
 import { addressOf } from "../../src/domain/chat/event.js";
 import { shortenedFrom } from "../../src/domain/chat/long-message.js";
 import { lostFilesOf } from "../../src/domain/chat/lost-files.js";
@@ -54,7 +54,7 @@ export async function showPath(deps: CommandDeps, journey: Journey, taskId?: str
       ...failures.slice(0, MAX_SHOWN),
       ...moreFailures(failures),
       ...vetoLines(dispatches, now),
-      ...backgroundLines(journey.stored, journey.running, now),
+      ...backgroundLines(journey.stored, journey.running, now, (run) => runsAgain(deps, journey, run)),
       ...besideLines(journey),
       ...refused.slice(0, MAX_SHOWN),
       ...earlierEnds(journey, now),
@@ -108,6 +108,16 @@ export async function showPath(deps: CommandDeps, journey: Journey, taskId?: str
     ],
   });
 }
+
+/** The end of the process cut it off, and what it belongs to is not done yet. */
+const runsAgain = ({ automations }: CommandDeps, journey: Journey, run: AutomationRun): boolean =>
+  openOf(journey).includes(rootOf(run.id)) && automations?.runsAgain(run) === true;
+
+/** Messages and deliveries that are not done yet. */
+const openOf = ({ row, changes, deliveries }: Pick<Journey, "row" | "changes" | "deliveries">): string[] => [
+  ...[row, ...changes].flatMap((one) => (one === undefined || one.settledAt !== undefined ? [] : `m${one.id}`)),
+  ...deliveries.filter(({ settledAt }) => settledAt === undefined).map(({ id }) => id),
+];
 
 /** Its hooks wait or are skipped for that: it was received while all configured hooks are paused, or it is not settled yet. */
 function isPausedFor({ automations }: CommandDeps, row: InboxRow | undefined): boolean {
@@ -263,14 +273,11 @@ function moreFailures(failures: readonly Happening[]): Happening[] {
 
 /** What runs now without a row of its own, and nothing of the path waits for: no other line shows it. */
 function besideLines({ row, changes, deliveries, running, stored }: Journey): Happening[] {
-  const open = [row, ...changes].flatMap((one) =>
-    one === undefined || one.settledAt !== undefined ? [] : `m${one.id}`,
-  );
-  const unsent = deliveries.filter(({ settledAt }) => settledAt === undefined).map(({ id }) => id);
+  const open = openOf({ row, changes, deliveries });
   return running
     .filter(({ runId, dispatchId }) => {
       const root = rootOf(dispatchId);
-      return !stored.has(runId) && !isOfBackground(dispatchId) && !open.includes(root) && !unsent.includes(root);
+      return !stored.has(runId) && !isOfBackground(dispatchId) && !open.includes(root);
     })
     .map((one) => ({ at: Number.POSITIVE_INFINITY, text: runningText([one]) }));
 }

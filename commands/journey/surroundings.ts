@@ -7,7 +7,7 @@ import { queueOf } from "../../src/domain/deliveries/outbox-queue.js";
 import type { Cause } from "../../src/domain/journal.js";
 import { rootOf } from "../../src/domain/journal.js";
 import { type Delivery, type InboxRow, isUnderWay } from "../../src/domain/store.js";
-import type { GatewayStatus, RouteCall } from "../../src/gateway/status.js";
+import type { GatewayStatus, RouteCall, Turns } from "../../src/gateway/status.js";
 import type { RunningHook } from "../../src/hooks/running.js";
 import { formatDuration } from "../../src/lib/time/duration.js";
 import { whyInChat } from "../automations/said.js";
@@ -29,6 +29,8 @@ export interface Surroundings {
   ahead: InboxRow | undefined;
   /** By delivery: the one at the head of its queue, when it waits behind one. */
   blockers: ReadonlyMap<string, Delivery>;
+  /** What the message waits for behind others that an earlier process was cut off in, where that is no message. Markdown. */
+  turn: string | undefined;
   /** By open delivery: the pause that it waits for, or that its platform is away. Markdown: `General is paused until 12:00:01 (in 3 s): 429`. */
   pauses: ReadonlyMap<string, string>;
   /** By delivery that expired untried: the one that its chat waited for until then. */
@@ -62,34 +64,57 @@ export async function surroundingsOf(
   deliveries: readonly Delivery[],
   gone: readonly { id: string }[],
 ): Promise<Surroundings> {
-  const { inbox, outbox } = deps.store;
+  const { outbox } = deps.store;
   const blockers = new Map<string, Delivery>();
   for (const delivery of deliveries) {
     if (delivery.status !== "waiting" && delivery.status !== "sending") continue;
     const head = await outbox.next(queueOf(delivery));
     if (head && head.id !== delivery.id) blockers.set(delivery.id, head);
   }
-  const [head] = row?.status === "waiting" ? await inbox.lane(row.lane, 0, 1) : [];
+  const { turns } = await deps.status();
+  const ahead = row?.status === "waiting" ? await aheadOf(deps, row, turns) : undefined;
   const changes = await changesOf(deps, row, own);
   const rows = row ? [row, ...changes] : changes;
   const roots = new Set([...rows.map(({ id }) => `m${id}`), ...deliveries.map(({ id }) => id)]);
   const waiting = changes.findLast(({ status }) => status === "waiting");
-  const [aheadOfChanges] = waiting ? await inbox.lane(waiting.lane, 0, 1) : [];
+  const aheadOfChanges = waiting && (await aheadOf(deps, waiting, turns));
   return {
     running: deps.registry.running().filter(({ dispatchId }) => roots.has(rootOf(dispatchId))),
-    ahead: head?.id === row?.id ? undefined : head,
+    ahead,
+    turn: row && turns?.waiting.includes(`m${row.id}`) ? turnText(turns) : undefined,
     blockers,
-    pauses: await pauseTextsOf(deps, deliveries),
+    pauses: await pauseTextsOf(deps, deliveries, turns),
     blockedBy: await blockedByOf(deps, deliveries),
     decisions: await decisionsOn(deps, row, deliveries, gone),
     changes,
     aheadOfChanges,
-    putOffBy: await putOffByOf(deps, [head, aheadOfChanges]),
+    putOffBy: await putOffByOf(deps, [ahead, aheadOfChanges]),
     route: row?.status === "running" ? await routeOf(deps, row) : undefined,
     unsaid: await unsaidOf(deps, row, deliveries),
     origin: own && (await originOf(deps, own, row)),
   };
 }
+
+/** On disk it counts as started until it is settled. */
+export function asItWaits<Row extends InboxRow>(row: Row, turns: Turns | undefined): Row {
+  return turns?.waiting.includes(`m${row.id}`) ? { ...row, status: "waiting" } : row;
+}
+
+/** What it waits for: the head of its lane, and of what is at the head itself, the message whose turn it is. */
+async function aheadOf(
+  { store: { inbox } }: CommandDeps,
+  row: InboxRow,
+  turns: Turns | undefined,
+): Promise<InboxRow | undefined> {
+  const [head] = await inbox.lane(row.lane, 0, 1);
+  if (head !== undefined && head.id !== row.id) return asItWaits(head, turns);
+  const [, current] = /^m(\d+)$/.exec(turns?.current ?? "") ?? [];
+  return current === undefined || !turns?.waiting.includes(`m${row.id}`) ? undefined : inbox.get(Number(current));
+}
+
+/** In the middle of a sentence. */
+const turnText = ({ current }: Turns): string =>
+  current === undefined ? "what else the end of the process cut off" : `${code(current)}, about which hooks decide now`;
 
 async function routeOf(deps: CommandDeps, { id }: InboxRow): Promise<RouteCall | undefined> {
   const { routed } = await deps.status();
@@ -114,10 +139,19 @@ async function putOffByOf(
 }
 
 /** The pause that ends last of those that each delivery waits for; else, that its platform is away. */
-async function pauseTextsOf(deps: CommandDeps, deliveries: readonly Delivery[]): Promise<ReadonlyMap<string, string>> {
+async function pauseTextsOf(
+  deps: CommandDeps,
+  deliveries: readonly Delivery[],
+  turns: Turns | undefined,
+): Promise<ReadonlyMap<string, string>> {
   const now = deps.clock.now();
   const found = new Map<string, string>();
   for (const delivery of deliveries) {
+    if (turns?.waiting.includes(delivery.id)) {
+      const current = turns.current === undefined ? "what else was cut off" : code(turns.current);
+      found.set(delivery.id, `the end of the process cut off its hooks, and they are called again after ${current}`);
+      continue;
+    }
     const [pause] = await pausesOf(deps, delivery);
     if (pause === undefined) {
       const away = isUnderWay(delivery) ? awayText(await deps.status(), delivery) : undefined;

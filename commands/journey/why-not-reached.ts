@@ -156,7 +156,8 @@ const NAMES: Readonly<Record<InboxRow["event"]["kind"], string>> = {
 function whyChangeUnhandled(name: string, row: InboxRow, journey: Journey, now: number): string | undefined {
   const { running, aheadOfChanges, putOffBy } = journey;
   const ahead = aheadOfChanges?.id === row.id ? undefined : aheadOfChanges;
-  const why = unhandledText(`The ${name}`, { row, ahead, running, putOffBy, dispatches: [], route: undefined }, now);
+  const own = { row, ahead, running, putOffBy, dispatches: [], route: undefined, turn: undefined };
+  const why = unhandledText(`The ${name}`, own, now);
   return why === undefined ? undefined : `The ${name} of this message is on record (${code(`m${row.id}`)}). ${why}`;
 }
 
@@ -180,7 +181,8 @@ function unhandledText(
     putOffBy,
     dispatches,
     route,
-  }: Pick<Journey, "ahead" | "running" | "putOffBy" | "dispatches" | "route"> & { row: InboxRow },
+    turn,
+  }: Pick<Journey, "ahead" | "running" | "putOffBy" | "dispatches" | "route" | "turn"> & { row: InboxRow },
   now: number,
 ): string | undefined {
   const why = row.error === undefined ? "" : `: ${plain(row.error)}`;
@@ -191,7 +193,7 @@ function unhandledText(
     case "waiting":
       return ahead
         ? `${subject} waits for ${code(`m${ahead.id}`)}, which ${stateOf(ahead, putOffBy.get(ahead.id), now)}.`
-        : `${subject} waits for the messages before it.`;
+        : `${subject} waits for ${turn ?? "the messages before it"}.`;
     case "running":
       return `${subject} is being handled now${route ? `: ${routeText(route)}` : awaited.length > 0 ? `: ${runningText(awaited)}` : ""}.${why && ` The attempt before failed${why}.`}`;
     case "deferred": {

@@ -32,6 +32,7 @@ import type { Firing, Runner } from "./register.js";
 import { ownCause } from "./run/context-of.js";
 import type { RunDeps } from "./run/deps.js";
 import { findLoop } from "./run/loop.js";
+import { mayRunTwice, runsAgain } from "./run/open-run.js";
 import { type RunOutcome, reasonOf } from "./run/outcome.js";
 import { lastStartedAt, runAutomation } from "./run.js";
 import type { Reach } from "./run-context.js";
@@ -200,6 +201,12 @@ class ConfiguredHooks implements Automations {
 
   waitingRuns(): ReadonlyMap<string, number> {
     return this.#options.queue.waiting;
+  }
+
+  runsAgain({ hookId, ...run }: AutomationRun): boolean {
+    const { registry } = this.#options;
+    const definition = registry.get(hookId)?.enabled === true ? this.get(hookId) : undefined;
+    return definition !== undefined && runsAgain(run, registry.point(definition.point), definition);
   }
 
   waitingEvents(name: string): number {
@@ -452,6 +459,7 @@ class ConfiguredHooks implements Automations {
         return config().keep.max_age;
       },
       refusal: (definition, row) => this.#refusalOf(definition, row),
+      runsAgain: (definition) => mayRunTwice(registry.point(definition.point), definition),
       ended: (row, outcome, payload) => {
         const definition = this.get(row.hookId);
         if (definition === undefined) return;

@@ -43,6 +43,8 @@ export interface AutomationDesk {
   broken(): readonly BrokenHook[];
   /** How many stored runs wait to be started, by hook. */
   waitingRuns(): ReadonlyMap<string, number>;
+  /** A crash or a stop cut it off, and the hook runs again when its dispatch fires again. */
+  runsAgain(run: AutomationRun): boolean;
   /** When timed hooks fire next, soonest first. */
   next(): readonly NextFire[];
   /** Triggers that cannot fire at the moment. */

@@ -51,6 +51,8 @@ export interface QueueDeps {
   readonly keptMs: number;
   /** Why it is not to be run at all, as the loop guard and its gates say at this moment. */
   refusal(definition: Definition, row: AutomationRun): Promise<RunOutcome | undefined>;
+  /** A run of the hook that a crash cut off runs again when its dispatch fires again. */
+  runsAgain(definition: Definition): boolean;
   /** A run was ended without having been run through the pipeline. `payload`: what started it, unmasked. */
   ended(row: AutomationRun, outcome: RunOutcome, payload: unknown): void;
 }
@@ -122,6 +124,7 @@ class StoredRuns implements Queue {
     isAwaited: () => false,
     keptMs: 0,
     refusal: async () => undefined,
+    runsAgain: () => false,
     ended: () => {},
   };
   #isStarted = false;
@@ -341,7 +344,7 @@ class StoredRuns implements Queue {
     const row = taken.run;
     const startedAt = clock.now();
     const definition = this.#deps.definition(row.hookId);
-    const lost = await recoverTaken(taken, definition, { runs, stops, owner });
+    const lost = await recoverTaken(taken, definition, { runs, stops, owner, runsAgain: this.#deps.runsAgain });
     const over = lost ?? (await this.#standIn(row, definition));
     if (over !== undefined) return this.#close(row, over);
     if (row.pendingPayload === undefined)

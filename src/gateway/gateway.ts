@@ -222,7 +222,7 @@ class RunningGateway implements Gateway {
       parking: this.#parking,
       unsaved: new Map(),
       gate: this.#gate,
-      decideSuspect: (decision) => this.#suspects.decide(decision),
+      decideSuspect: (id, decision) => this.#suspects.decide(decision, id),
       isStopping: () => this.#phase === "stopping",
       startedAt: this.#deps.clock.now(),
       endNotified: (id) => {
@@ -358,6 +358,7 @@ class RunningGateway implements Gateway {
       parking: this.#parking,
       pressure: this.#pressure,
       ignored: this.#ignored,
+      turns: this.#suspects.turns,
       peopleOn: this.#peopleOn,
     });
   }

@@ -10,7 +10,7 @@ import type { Outbound } from "./outbound/sending.js";
 import type { Ignored } from "./people/ignored.js";
 import { listeningOf } from "./people/listening.js";
 import type { Pressure } from "./pressure.js";
-import type { AdapterStatus, GatewayStatus } from "./status.js";
+import type { AdapterStatus, GatewayStatus, Turns } from "./status.js";
 
 const MINUTE_MS = 60_000;
 
@@ -22,12 +22,14 @@ export interface StatusSources extends Pick<Deps, "store" | "adapters" | "access
   parking: Parking;
   pressure: Pressure;
   ignored: Ignored;
+  turns: Turns | undefined;
   /** How many people with a role a platform has. */
   peopleOn(platform: string): number;
 }
 
 export async function readStatus(sources: StatusSources): Promise<GatewayStatus> {
-  const { store, adapters, access, clock, isRunning, outbound, conversations, parking, ignored, peopleOn } = sources;
+  const { store, adapters, access, clock, isRunning, outbound, conversations, parking, ignored, turns, peopleOn } =
+    sources;
   const now = clock.now();
   const [inbox, outbox, heldBack] = await Promise.all([
     store.inbox.counts(),
@@ -55,7 +57,8 @@ export async function readStatus(sources: StatusSources): Promise<GatewayStatus>
     outbox,
     heldBack,
     ignored: ignored.counts(),
-    lanes: conversations.handling,
+    lanes: withTurns(conversations.handling, turns),
+    turns,
     routed: hasRoute && inbox.running + inbox.deferred > 0 ? await conversations.routed(clock.monotonic()) : [],
     sending: { ...conversations.sending, waiting: conversations.sending.waiting + limits.length },
     pauses: [
@@ -64,6 +67,12 @@ export async function readStatus(sources: StatusSources): Promise<GatewayStatus>
       ...(inbox.deferred > 0 ? await conversations.putOffs(now) : []),
     ],
   };
+}
+
+/** Messages that wait for their turn, one per lane. */
+function withTurns({ active, waiting }: GatewayStatus["lanes"], turns: Turns | undefined): GatewayStatus["lanes"] {
+  const messages = turns?.waiting.filter((id) => id.startsWith("m")).length ?? 0;
+  return { active, waiting: waiting + messages };
 }
 
 /** Groups in which messages wait for their place in the minute. */

@@ -37,6 +37,14 @@ export interface RouteCall {
   timeouts: number;
 }
 
+/** What an earlier process was cut off in is done one at a time, and may keep others waiting. */
+export interface Turns {
+  /** Messages and deliveries: `m5`, `d_m5r`. */
+  waiting: readonly string[];
+  /** The one that they wait for, where it is a message or a delivery. */
+  current?: string | undefined;
+}
+
 export interface GatewayStatus {
   /** True between `start()` and `stop()`. */
   running: boolean;
@@ -48,6 +56,8 @@ export interface GatewayStatus {
   heldBack?: { forMs: number; unfinished: number; most?: { conversation: string; messages: number } } | undefined;
   /** Lanes under way and waiting for room. */
   lanes: Work["depth"];
+  /** Absent while nothing waits so. */
+  turns?: Turns | undefined;
   /** What plugins with the default route are at. */
   routed: RouteCall[];
   /** Conversations being sent to, and those waiting for room or for a rate limit. */

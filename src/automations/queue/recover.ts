@@ -4,7 +4,7 @@ import { stopped } from "../../hooks/run.js";
 import type { OrdinaryStops } from "../../pending/ordinary-stops.js";
 import type { Definition } from "../definition/definition.js";
 import type { RunOutcome } from "../run/outcome.js";
-import { stopsOf, withStop } from "./settle.js";
+import { countedAttempt, withStop } from "./settle.js";
 
 /** For background hooks of plugins, which say only that they may run twice. */
 const MAX_ATTEMPTS = 5;
@@ -13,6 +13,8 @@ interface Deps {
   runs: AutomationRunStore;
   stops: Pick<OrdinaryStops, "stoppedAt">;
   owner: string;
+  /** It is a run of a dispatch, which runs it again when it fires again. */
+  runsAgain(definition: Definition): boolean;
 }
 
 /** Names the run where its starts are counted, beside messages and deliveries. */
@@ -22,7 +24,7 @@ export const startOf = (id: string) => `run ${id}`;
 export async function recoverTaken(
   { run, isTakenOver }: TakenRun,
   definition: Definition | undefined,
-  { runs, stops, owner }: Deps,
+  { runs, stops, owner, runsAgain }: Deps,
 ): Promise<RunOutcome | undefined> {
   if (!isTakenOver) return undefined;
   const endedAt = stops.stoppedAt(startOf(run.id), run.attempt);
@@ -34,11 +36,15 @@ export async function recoverTaken(
   run.attempts = run.attempts.map((attempt) =>
     attempt.status === "running" ? { ...attempt, endedAt, status: "interrupted", error: reason } : attempt,
   );
+  // What a dispatch waits for has no payload of its own: the dispatch has it.
+  if (run.pendingPayload === undefined && definition !== undefined && runsAgain(definition))
+    return { status: "interrupted", reason };
   if (!run.isRepeatable || run.pendingPayload === undefined)
     return { status: "interrupted", reason: `${reason}, and it may not run twice` };
   const most = definition?.retry?.attempts ?? MAX_ATTEMPTS;
-  const made = run.attempt - stopsOf(run);
-  if (made >= most) return { status: "interrupted", reason: `${reason}, for the ${made}. time` };
+  const made = countedAttempt(run);
+  if (made >= most)
+    return { status: "interrupted", reason: `${reason}: attempt ${made} of ${most}. It is not tried again` };
   run.attempt++;
   const isHeld = await runs.update(run, owner);
   return isHeld ? undefined : { status: "interrupted", reason: "its row was ended, changed or deleted meanwhile" };

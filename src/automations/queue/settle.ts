@@ -13,6 +13,9 @@ export function withStop(row: AutomationRun, reason: string, startedAt: number, 
 export const stopsOf = ({ attempts }: Pick<AutomationRun, "attempts">) =>
   attempts.filter(({ status, endedAt }) => status === "interrupted" && endedAt !== undefined).length;
 
+/** The number of the attempt among those that `retry` allows. */
+export const countedAttempt = (run: Pick<AutomationRun, "attempt" | "attempts">): number => run.attempt - stopsOf(run);
+
 export function closeRow(row: AutomationRun, outcome: RunOutcome, now: number): AutomationRun {
   const { leaseOwner: _owner, leaseUntil: _until, statusReason: _reason, ...rest } = row;
   const reason = reasonOf(outcome);

@@ -6,7 +6,7 @@ import { backoffMs, MAX_PAUSE_MS } from "../../lib/time/backoff.js";
 import { formatDuration } from "../../lib/time/duration.js";
 import type { HandlerFacts } from "../handler.js";
 import { namesNoHere } from "../notify.js";
-import { stopsOf } from "../queue/settle.js";
+import { countedAttempt } from "../queue/settle.js";
 import type { RunDeps, RunStart } from "./deps.js";
 import type { History } from "./history.js";
 import type { OpenRun } from "./open-run.js";
@@ -20,6 +20,7 @@ export async function recordStart(start: RunStart, run: OpenRun, deps: RunDeps):
   // Taking a stored run counted its attempt.
   if (start.stored === undefined) row.attempt++;
   row.status = "running";
+  delete row.statusReason;
   row.startedAt = now;
   row.attempts = [...row.attempts, { attempt: row.attempt, startedAt: now, status: "running", steps: [] }];
   if (start.dryRun) return;
@@ -146,12 +147,12 @@ function withRetry(
   if (outcome.status === "interrupted")
     return { status: "queued", dueAt: now, reason: outcome.reason, wasStopped: true };
   if (outcome.status !== "failed" && outcome.status !== "timed_out") return outcome;
-  if (!outcome.isRetryable || outcome.disable !== undefined || row.attempt - stopsOf(row) >= retry.attempts)
-    return outcome;
+  const made = countedAttempt(row);
+  if (!outcome.isRetryable || outcome.disable !== undefined || made >= retry.attempts) return outcome;
   const pauseMs = Math.max(
     outcome.retryAfterMs ?? 0,
-    backoffMs({ firstMs: retry.backoffMs, maxMs: Math.max(retry.backoffMs, MAX_PAUSE_MS) }, row.attempt),
+    backoffMs({ firstMs: retry.backoffMs, maxMs: Math.max(retry.backoffMs, MAX_PAUSE_MS) }, made),
   );
-  const reason = `attempt ${row.attempt} of ${retry.attempts} failed, the next in ${formatDuration(pauseMs)}: ${outcome.error}`;
+  const reason = `attempt ${made} of ${retry.attempts} failed, the next in ${formatDuration(pauseMs)}: ${outcome.error}`;
   return { status: "queued", dueAt: now + pauseMs, reason };
 }

@@ -2,8 +2,10 @@
 
 import type { AutomationRun } from "../../domain/automation.js";
 import { formatAddress } from "../../domain/chat/address.js";
-import { namedBy } from "../../domain/journal.js";
+import { isHandId, namedBy } from "../../domain/journal.js";
 import { parseSkipReason } from "../../domain/skip-reason.js";
+import type { HookPoint } from "../../hooks/point.js";
+import type { Definition } from "../definition/definition.js";
 import type { Decision } from "../handler.js";
 import { conversationOf } from "../outgoing/chat-address.js";
 import type { RunDeps, RunStart } from "./deps.js";
@@ -29,10 +31,15 @@ export async function openRun(start: RunStart, deps: RunDeps): Promise<OpenRun> 
   return { row: newRow(start, history, deps.clock.now()), history, isStored: false };
 }
 
+/** After a crash: where a caller waits for what it comes to, at a point that decides, and of a hook that must not fail. */
+export const mayRunTwice = (
+  { model }: Pick<HookPoint, "model">,
+  { phase, onFailure }: Pick<Definition, "phase" | "onFailure">,
+): boolean => (model !== "void" && phase !== "after") || onFailure === "closed";
+
 /**
- * A dispatch runs again with the same ids. Its decision stays. A run that was cut off gets another attempt where a caller waits for what it
- * comes to: at a point that decides, and of a hook that must not fail. After a stop it gets one anywhere; after a crash it does not happen
- * twice at other points.
+ * A dispatch runs again with the same ids. Its decision stays. A run that was cut off gets another attempt after a stop, and after a crash
+ * where it may happen twice.
  */
 function startedBefore(row: AutomationRun, history: History, { point, definition }: RunStart): OpenRun {
   const opened = { row, history, isStored: true };
@@ -43,14 +50,22 @@ function startedBefore(row: AutomationRun, history: History, { point, definition
     return { ...opened, earlier: { status: "blocked", decision, reason: row.statusReason ?? "" } };
   if (decision !== undefined && row.status === "skipped")
     return { ...opened, earlier: { ...skippedBefore(row.statusReason), decision } };
-  const decides = point.model !== "void" && definition.phase !== "after";
-  return decides || definition.onFailure === "closed" || wasStopped(row)
-    ? opened
-    : { ...opened, earlier: endedBefore(row) };
+  return mayRunTwice(point, definition) || wasStopped(row) ? opened : { ...opened, earlier: endedBefore(row) };
+}
+
+/** It was cut off, and its dispatch runs it again when it fires again. Runs in the background and those that a person started have no such dispatch. */
+export function runsAgain(
+  row: Pick<AutomationRun, "status" | "attempts" | "dispatchId">,
+  point: HookPoint,
+  definition: Definition,
+): boolean {
+  const { status, dispatchId } = row;
+  if (status !== "interrupted" || dispatchId === undefined || isHandId(dispatchId)) return false;
+  return definition.execution !== "background" && (mayRunTwice(point, definition) || wasStopped(row));
 }
 
 /** A crash leaves an attempt without an end. */
-function wasStopped({ status, attempts }: AutomationRun): boolean {
+function wasStopped({ status, attempts }: Pick<AutomationRun, "status" | "attempts">): boolean {
   return status === "interrupted" && attempts.at(-1)?.endedAt !== undefined;
 }
 

@@ -7,13 +7,20 @@
  * under way that its crash would leave in doubt (`send-gate.ts`).
  */
 
-import { attemptsMade, COMMAND_LANE, type Lane, type LaneRow } from "../conversation.js";
+import { attemptsMade, COMMAND_LANE, type Lane, type LaneRow, startOf } from "../conversation.js";
 import type { SendGate } from "../send-gate.js";
+import type { Turns } from "../status.js";
 
 /** What was cut off so often is handled alone. */
 const ALONE_AFTER = 2;
 
 type Rule = "shared" | "one-at-a-time" | "alone";
+
+interface Waiting {
+  /** `m5` of a message, `d_m5r` of a delivery. */
+  id?: string | undefined;
+  begin: () => void;
+}
 
 export class Suspects {
   readonly #maxAttempts: number;
@@ -30,10 +37,10 @@ export class Suspects {
   /** Id of the suspect that waits to be handled alone; no other row starts before it. */
   #next: number | undefined;
   /** Each asks again whether it may start. */
-  #waiting: (() => void)[] = [];
-  /** Decisions that wait until no row is under way. The first one runs when `#isDeciding`. */
-  readonly #decisions: (() => void)[] = [];
-  #isDeciding = false;
+  #waiting: Waiting[] = [];
+  /** Decisions that wait until no row is under way. */
+  readonly #decisions: Waiting[] = [];
+  #deciding: Waiting | undefined;
 
   constructor(maxAttempts: number, wakeLane: (lane: Lane) => void, gate: SendGate, written: () => Promise<void>) {
     this.#maxAttempts = maxAttempts;
@@ -51,17 +58,24 @@ export class Suspects {
     return this.#isFree && this.#waiting.length === 0;
   }
 
+  /** Undefined when nothing waits. */
+  get turns(): Turns | undefined {
+    const waiting = [...new Set([...this.#waiting, ...this.#decisions].flatMap(({ id }) => id ?? []))];
+    if (waiting.length === 0) return undefined;
+    return { waiting, current: this.#deciding?.id ?? (this.#current && idOf(this.#current)) };
+  }
+
   /** Runs the decision about a suspect delivery when no row is under way; rows that come meanwhile wait. One at a time. */
-  async decide<T>(decision: () => Promise<T>): Promise<T> {
+  async decide<T>(decision: () => Promise<T>, id?: string): Promise<T> {
     await new Promise<void>((begin) => {
-      this.#decisions.push(begin);
+      this.#decisions.push({ id, begin });
       this.#beginDecision();
     });
     try {
       return await decision();
     } finally {
       void this.#whenWritten(() => {
-        this.#isDeciding = false;
+        this.#deciding = undefined;
         this.#gate.open();
         this.#beginDecision();
         this.#wake();
@@ -80,7 +94,7 @@ export class Suspects {
   async inTurn<T>(cutOffs: number, work: () => Promise<T>): Promise<T> {
     if (cutOffs >= ALONE_AFTER) return this.decide(work);
     const turn = {};
-    while (!this.#mayShare(cutOffs > 0)) await new Promise<void>((again) => this.#waiting.push(again));
+    while (!this.#mayShare(cutOffs > 0)) await new Promise<void>((begin) => this.#waiting.push({ begin }));
     if (cutOffs > 0) this.#current = turn;
     this.#shared++;
     const leave = () => {
@@ -102,7 +116,7 @@ export class Suspects {
 
   /** True when the row may be handled now, until `leave`. Else its lane is woken when it may. */
   enter(row: LaneRow, lane: Lane): boolean {
-    const again = () => this.#wakeLane(lane);
+    const again = { id: startOf(row), begin: () => this.#wakeLane(lane) };
     if (this.#hasDecision && !isCommand(lane.key)) {
       this.#waiting.push(again);
       return false;
@@ -143,18 +157,18 @@ export class Suspects {
   #wake(): void {
     if (this.#waiting.length === 0 || this.#isAlone || this.#hasDecision) return;
     if (this.#current !== undefined || (this.#next !== undefined && this.#shared > 0)) return;
-    for (const again of this.#waiting.splice(0)) again();
+    for (const { begin } of this.#waiting.splice(0)) begin();
   }
 
   #beginDecision(): void {
-    if (this.#isDeciding || this.#current !== undefined || this.#shared > 0) return;
+    if (this.#deciding !== undefined || this.#current !== undefined || this.#shared > 0) return;
     if (this.#decisions.length === 0 || !this.#gate.close()) return;
-    this.#isDeciding = true;
-    this.#decisions.shift()?.();
+    this.#deciding = this.#decisions.shift();
+    this.#deciding?.begin();
   }
 
   get #hasDecision(): boolean {
-    return this.#isDeciding || this.#decisions.length > 0;
+    return this.#deciding !== undefined || this.#decisions.length > 0;
   }
 
   get #isFree(): boolean {
@@ -178,5 +192,8 @@ export class Suspects {
     return made >= ALONE_AFTER || made + 1 >= this.#maxAttempts ? "alone" : "one-at-a-time";
   }
 }
+
+/** Undefined of other work than messages. */
+const idOf = (suspect: object): string | undefined => ("lane" in suspect ? startOf(suspect as LaneRow) : undefined);
 
 const isCommand = (lane: string) => lane.includes(COMMAND_LANE);

@@ -26,7 +26,7 @@ export async function decide(delivery: Delivery, message: OutboundMessage, out: 
   if (!wasCutOff || !hasHooks(out)) return askCounted(delivery, message, out);
   if (cutOffs >= MAX_ASKED) return { kind: "held", reason: neverDecided(cutOffs) };
   // Apart from all others: the next crash then counts for the one that may cause it.
-  return out.decideSuspect(() => askCounted(delivery, message, out));
+  return out.decideSuspect(delivery.id, () => askCounted(delivery, message, out));
 }
 
 /** Asks about a reply that is not stored yet. A hook that a crash cuts off is known by the attempt of its event, which is counted on disk. */

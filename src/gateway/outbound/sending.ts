@@ -23,7 +23,7 @@ export interface Outbound extends Deps {
   /** Message ids by nonce of parts that the platform confirmed and the store could not take yet. */
   unsaved: Map<string, string>;
   /** Deliveries that an earlier process did not get through the hooks are decided one at a time, while no message is handled. */
-  decideSuspect<T>(decision: () => Promise<T>): Promise<T>;
+  decideSuspect<T>(id: string, decision: () => Promise<T>): Promise<T>;
   /** Requests that a crash would leave in doubt enter it before they are marked on disk, and leave it when their result is stored. */
   gate: SendGate;
   isStopping(): boolean;
