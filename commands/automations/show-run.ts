@@ -27,8 +27,10 @@ export function statusText(status: AutomationRunStatus): string {
 }
 
 /** How long the last attempt took; undefined before it starts, and when the end of the process cut it off. */
-export function tookMs({ attempts }: AutomationRun, now: number): number | undefined {
+export function tookMs({ status, attempts }: AutomationRun, now: number): number | undefined {
   const last = attempts.at(-1);
+  // What runs now of a plugin has no record of its attempt yet.
+  if (status === "running" && last?.status !== "running") return undefined;
   if (last === undefined || (last.endedAt === undefined && last.status !== "running")) return undefined;
   return (last.endedAt ?? now) - last.startedAt;
 }

@@ -7,12 +7,22 @@ import { effectData, lastEffect } from "../automations/effect.js";
 import { readableDispatch, readableRun } from "../automations/owner-only.js";
 import { statusText } from "../automations/show-run.js";
 import type { CommandDeps } from "../deps.js";
-import { isInJournal } from "../journey/background.js";
+import { awaitedText, cutOffAttempts, isInJournal } from "../journey/background.js";
 import { flushJournal } from "../show/flush-journal.js";
-import { ago, code, plain } from "../show/text.js";
+import { ago, code, count, plain } from "../show/text.js";
 
 /** Dispatches in which its last run is looked for. */
 const LAST_DISPATCHES = 100;
+
+/** A sentence. What is broken now may hold it. */
+export const notRegisteredText = ({ automations }: CommandDeps, hookId: string): string =>
+  automations?.isAwaited(hookId)
+    ? `This hook is **not registered now**: what is broken may hold it (${code("/hooks broken")}).`
+    : "This hook is **no longer registered**.";
+
+const WAITS = ["queued", "backgrounded"] as const;
+/** Runs that wait are counted up to so many. */
+const MAX_WAITING = 100;
 
 /** Undefined when nothing is on record of it. `messageId`: it was asked for, and no run of the hook is on record for it. */
 export async function explainRemoved(
@@ -29,6 +39,9 @@ export async function explainRemoved(
   const newest = recorded[0]?.id ?? begun?.id ?? (await automations?.runs.list({ hookId, limit: 1 }))?.[0]?.id;
   if (newest === undefined) return undefined;
   const now = deps.clock.now();
+  const waiting = (await automations?.runs.list({ hookId, status: WAITS, limit: MAX_WAITING })) ?? [];
+  const awaited = waiting.length === 0 ? undefined : awaitedText(deps, hookId);
+  const cutOff = waiting.map(cutOffAttempts).find((text) => text !== "");
   const ran = recorded.find((one) => one.runs.some((run) => run.hookId === hookId && hasRun(run)));
   const skipped = recorded.find((one) => skipOf(hookId, one) !== undefined);
   // The counts of the journal go back further than its records; they leave out skips, as this does.
@@ -44,9 +57,13 @@ export async function explainRemoved(
   const lastId = stored?.id ?? ran?.id ?? newest;
   return answer({
     text: [
-      `${code(hookId)} is **no longer registered**. ${
-        lastRunAt === undefined ? "**No run** of it is on record." : `It last ran ${ago(lastRunAt, now)}${how}.`
+      `${notRegisteredText(deps, hookId).replace("This hook", code(hookId))} ${
+        lastRunAt === undefined
+          ? `${awaited ? "**No run** of it has ended" : "**No run** of it is on record"}.`
+          : `It last ran ${ago(lastRunAt, now)}${how}.`
       }`,
+      awaited &&
+        `${waiting.length === MAX_WAITING ? "At least " : ""}${count(waiting.length, "run")} of it ${waiting.length === 1 ? "waits" : "wait"}: ${awaited}.${cutOff ? ` Of the newest, ${cutOff}.` : ""}`,
       skipped !== undefined &&
         skipped.at > (lastRunAt ?? 0) &&
         `It was last skipped ${ago(skipped.at, now)}, at ${code(skipped.point)}${reason ? `: ${plain(reason)}` : ""}.`,

@@ -29,7 +29,7 @@ import { showBrokenHook } from "./show.js";
 import { explainGone, explainMessage, OF_MESSAGES } from "./why-message.js";
 import { brokenOf, explainNow, lastOf } from "./why-now.js";
 import { explainPoint, explainPointNow } from "./why-point.js";
-import { explainRemoved } from "./why-removed.js";
+import { explainRemoved, notRegisteredText } from "./why-removed.js";
 import { explainCrashed, explainUnrecorded } from "./why-unrecorded.js";
 
 /** A message is named so, and no hook is. */
@@ -53,7 +53,7 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
     const found = await readJourney(deps, context, asked);
     const gone =
       "journey" in found
-        ? await explainGone(deps, context, named, found.journey, "This hook is no longer registered.")
+        ? await explainGone(deps, context, named, found.journey, notRegisteredText(deps, named))
         : undefined;
     if (gone) return withRemark(found, gone);
     messageId = "journey" in found ? found.journey.id : undefined;

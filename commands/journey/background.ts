@@ -11,6 +11,17 @@ import type { CommandDeps } from "../deps.js";
 import { clockTime, code, plain } from "../show/text.js";
 import { nameIn } from "../show/who-is.js";
 
+/** `it waits until the plugin ./job.mjs is loaded, which is broken now`; undefined for a hook that is in force, or that does not come back. */
+export function awaitedText({ automations, plugins }: CommandDeps, hookId: string): string | undefined {
+  if (automations?.isAwaited(hookId) !== true) return undefined;
+  const isInFile = automations.broken().some(({ id }) => id === hookId);
+  const broken = isInFile ? [] : (plugins?.() ?? []).filter(({ state }) => state === "broken");
+  const names = broken.map(({ module }) => code(module)).join(" or ");
+  const what =
+    names === "" ? `${code(hookId)} is in force again` : `the plugin ${names} is loaded, which is broken now`;
+  return `it waits until ${what} (${code("/hooks broken")} shows why)`;
+}
+
 /** Runs of one message or delivery that are read. */
 export const MAX_RUNS = 200;
 
@@ -90,7 +101,7 @@ export const hasTried = ({ status }: AttemptRecord): boolean => status !== "skip
 
 /** A sentence, in Markdown. `instead`: in place of the status of a run that succeeded. */
 export function backgroundText(
-  { automations }: CommandDeps,
+  deps: CommandDeps,
   stored: AutomationRun | undefined,
   now: number,
   instead?: string,
@@ -102,14 +113,16 @@ export function backgroundText(
   const reason = skipped.by === "gone" ? skipped.reason : statusReason;
   const why = reason === undefined ? "." : `: ${plain(reason)}.`;
   const took = tookMs(stored, now);
-  const paused = automations?.paused();
+  const paused = deps.automations?.paused();
+  const awaited = awaitedText(deps, stored.hookId);
   switch (status) {
     case "backgrounded":
+      if (awaited) return `It has **not run yet**: ${awaited}.`;
       return paused
         ? `It has **not run yet**: it waits in the background, because ${nameIn(paused.by)} paused all hooks.`
         : "It has **not run yet**: it waits in the background for its turn.";
     case "queued":
-      return `It is tried again at ${clockTime(dueAt, now)}${why}`;
+      return awaited ? `It started${why} Now ${awaited}.` : `It is tried again at ${clockTime(dueAt, now)}${why}`;
     case "running":
       return `It is running now, in the background${took === undefined ? "" : `, for ${formatDuration(took)}`}.`;
     case "skipped":
@@ -130,13 +143,14 @@ const isAwaited = (id: string, running: readonly RunningHook[]): boolean =>
  * how one ended that took more than one attempt. What is open comes last.
  */
 export function backgroundLines(
-  stored: StoredRuns,
-  running: readonly RunningHook[],
+  deps: CommandDeps,
+  { stored, running }: Pick<OnRecord, "stored"> & { running: readonly RunningHook[] },
   now: number,
   runsAgain: (run: AutomationRun) => boolean,
 ): { at: number; text: string }[] {
   return [...stored.values()].flatMap((run) => {
-    const line = lineOf(run, isAwaited(run.id, running), now);
+    const awaited = isUnfinished(run.status) ? awaitedText(deps, run.hookId) : undefined;
+    const line = awaited ? `${code(run.hookId)}${ofAttempts(run)}: ${awaited}` : lineOf(run, running, now);
     const text = line && `${line}${runsAgain(run) ? `; it runs again when ${code(run.event ?? "")} fires again` : ""}`;
     if (text === undefined) return [];
     // One that runs again has the end of the attempt before.
@@ -145,7 +159,13 @@ export function backgroundLines(
   });
 }
 
-function lineOf(run: AutomationRun, isForeground: boolean, now: number): string | undefined {
+/** ` (attempt 1 was interrupted: the gateway stopped)`. */
+function ofAttempts(run: AutomationRun): string {
+  const text = cutOffAttempts(run);
+  return text === "" ? "" : ` (${text})`;
+}
+
+function lineOf(run: AutomationRun, runningHooks: readonly RunningHook[], now: number): string | undefined {
   const { status, statusReason, attempt, attempts, dueAt } = run;
   const hook = code(run.hookId);
   const why = statusReason === undefined ? "" : `: ${plain(statusReason)}`;
@@ -153,9 +173,10 @@ function lineOf(run: AutomationRun, isForeground: boolean, now: number): string 
     case "backgrounded":
       return undefined;
     case "running": {
-      const took = tookMs(run, now);
+      // A plugin's run has no record of the attempt under way.
+      const took = runningHooks.find(({ runId }) => storedId(runId) === run.id)?.forMs ?? tookMs(run, now);
       const duration = took === undefined ? "" : `, for ${formatDuration(took)}`;
-      return `${hook} is **running** now${isForeground ? "" : ", in the background"}${duration}${attempt > 1 ? ` (attempt ${attempt}${afterCutOffs(run)})` : ""}`;
+      return `${hook} is **running** now${isAwaited(run.id, runningHooks) ? "" : ", in the background"}${duration}${attempt > 1 ? ` (attempt ${attempt}${afterCutOffs(run)})` : ""}`;
     }
     case "queued": {
       const inText = dueAt > now ? `at ${clockTime(dueAt, now)} (in ${formatDuration(dueAt - now)})` : "now";

@@ -54,7 +54,7 @@ export async function showPath(deps: CommandDeps, journey: Journey, taskId?: str
       ...failures.slice(0, MAX_SHOWN),
       ...moreFailures(failures),
       ...vetoLines(dispatches, now),
-      ...backgroundLines(journey.stored, journey.running, now, (run) => runsAgain(deps, journey, run)),
+      ...backgroundLines(deps, journey, now, (run) => runsAgain(deps, journey, run)),
       ...besideLines(journey),
       ...refused.slice(0, MAX_SHOWN),
       ...earlierEnds(journey, now),

@@ -209,6 +209,11 @@ class ConfiguredHooks implements Automations {
     return definition !== undefined && runsAgain(run, registry.point(definition.point), definition);
   }
 
+  isAwaited(hookId: string): boolean {
+    const { registry, isPluginBroken } = this.#options;
+    return registry.get(hookId) === undefined && (isPluginBroken() || this.#mayBeBroken(hookId));
+  }
+
   waitingEvents(name: string): number {
     const { queue, registry } = this.#options;
     const runs = [...queue.waiting].map(([id, count]) => (registry.get(id)?.hook === eventName(name) ? count : 0));
@@ -450,11 +455,12 @@ class ConfiguredHooks implements Automations {
   }
 
   #queueDeps(): QueueDeps {
-    const { config, registry, isPluginBroken, notifier } = this.#options;
+    const { config, registry, notifier } = this.#options;
     return {
       definition: (hookId) => this.get(hookId),
       isPaused: () => this.#pause.paused !== undefined,
-      isAwaited: (hookId) => registry.get(hookId) === undefined && (isPluginBroken() || this.#mayBeBroken(hookId)),
+      isAwaited: (hookId) => this.isAwaited(hookId),
+      isUnread: (hookId) => this.#mayBeBroken(hookId),
       get keptMs() {
         return config().keep.max_age;
       },

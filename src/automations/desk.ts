@@ -45,6 +45,8 @@ export interface AutomationDesk {
   waitingRuns(): ReadonlyMap<string, number>;
   /** A crash or a stop cut it off, and the hook runs again when its dispatch fires again. */
   runsAgain(run: AutomationRun): boolean;
+  /** It is not in force and may come back, as what is broken may hold it: its runs wait. */
+  isAwaited(hookId: string): boolean;
   /** When timed hooks fire next, soonest first. */
   next(): readonly NextFire[];
   /** Triggers that cannot fire at the moment. */

@@ -47,6 +47,8 @@ export interface QueueDeps {
   isPaused(): boolean;
   /** A hook that is not in force and may come back: it is broken, or may be in what cannot be read. Its runs wait. */
   isAwaited(hookId: string): boolean;
+  /** It is awaited, and may be in a file: what its definition says about the end of a run is not known. */
+  isUnread(hookId: string): boolean;
   /** For how long, at most. */
   readonly keptMs: number;
   /** Why it is not to be run at all, as the loop guard and its gates say at this moment. */
@@ -122,6 +124,7 @@ class StoredRuns implements Queue {
     definition: () => undefined,
     isPaused: () => false,
     isAwaited: () => false,
+    isUnread: () => false,
     keptMs: 0,
     refusal: async () => undefined,
     runsAgain: () => false,
@@ -282,7 +285,8 @@ class StoredRuns implements Queue {
   #leftRuns(): LeftRuns {
     const known = [...new Set([...this.#unfinished, ...this.#waiting.keys()])];
     const absent = known.filter((hookId) => this.#deps.isAwaited(hookId));
-    return { busy: this.#busyHooks(), absent, keptSince: this.#options.clock.now() - this.#deps.keptMs };
+    const unread = absent.filter((hookId) => this.#deps.isUnread(hookId));
+    return { busy: this.#busyHooks(), absent, unread, keptSince: this.#options.clock.now() - this.#deps.keptMs };
   }
 
   /** Nothing else in the log says that the work is lost. One line, when the last run of the hook has ended. */
@@ -344,7 +348,8 @@ class StoredRuns implements Queue {
     const row = taken.run;
     const startedAt = clock.now();
     const definition = this.#deps.definition(row.hookId);
-    const lost = await recoverTaken(taken, definition, { runs, stops, owner, runsAgain: this.#deps.runsAgain });
+    const { runsAgain, isAwaited } = this.#deps;
+    const lost = await recoverTaken(taken, definition, { runs, stops, owner, runsAgain, isAwaited });
     const over = lost ?? (await this.#standIn(row, definition));
     if (over !== undefined) return this.#close(row, over);
     if (row.pendingPayload === undefined)

@@ -181,6 +181,8 @@ export interface LeftRuns {
   busy: readonly string[];
   /** Hooks that are not in force and may come back: their runs are left, but for those that were created before `keptSince`. */
   absent: readonly string[];
+  /** Those of `absent` without whose definition no run is ended: what an earlier process left running is left, too. */
+  unread: readonly string[];
   keptSince: number;
 }
 

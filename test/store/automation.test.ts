@@ -117,9 +117,11 @@ describe("runs", () => {
     const { runs } = (await openTestStore()).automation;
     await runs.insert(run("r1", { hookId: "busy", dueAt: 10 }));
     await runs.insert(run("r2", { hookId: "free", dueAt: 20 }));
-    expect(await runs.nextDue({ busy: ["busy"], absent: [], keptSince: 0 })).toBe(20);
-    expect((await runs.take("a", 100, 500, { busy: ["busy"], absent: [], keptSince: 0 }))?.run.id).toBe("r2");
-    expect(await runs.take("a", 100, 500, { busy: ["busy"], absent: [], keptSince: 0 })).toBeUndefined();
+    expect(await runs.nextDue({ busy: ["busy"], absent: [], unread: [], keptSince: 0 })).toBe(20);
+    expect((await runs.take("a", 100, 500, { busy: ["busy"], absent: [], unread: [], keptSince: 0 }))?.run.id).toBe(
+      "r2",
+    );
+    expect(await runs.take("a", 100, 500, { busy: ["busy"], absent: [], unread: [], keptSince: 0 })).toBeUndefined();
     expect(await runs.waiting()).toEqual(new Map([["busy", 1]]));
     expect((await runs.newestWaiting("busy"))?.id).toBe("r1");
   });
@@ -130,7 +132,7 @@ describe("runs", () => {
     await runs.insert(run("r2", { hookId: "absent", createdAt: 20, dueAt: 20 }));
     await runs.take("before", 15, 10);
     expect((await runs.unfinished()).toSorted()).toEqual(["absent"]);
-    const left = (keptSince: number) => ({ busy: [], absent: ["absent"], keptSince });
+    const left = (keptSince: number) => ({ busy: [], absent: ["absent"], unread: ["absent"], keptSince });
     expect(await runs.nextDue(left(10))).toBeUndefined();
     expect(await runs.take("a", 100, 500, left(10))).toBeUndefined();
     expect(await runs.nextDue(left(11))).toBe(25);

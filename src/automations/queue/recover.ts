@@ -15,6 +15,8 @@ interface Deps {
   owner: string;
   /** It is a run of a dispatch, which runs it again when it fires again. */
   runsAgain(definition: Definition): boolean;
+  /** The hook is not in force, and may come back. */
+  isAwaited(hookId: string): boolean;
 }
 
 /** Names the run where its starts are counted, beside messages and deliveries. */
@@ -24,14 +26,14 @@ export const startOf = (id: string) => `run ${id}`;
 export async function recoverTaken(
   { run, isTakenOver }: TakenRun,
   definition: Definition | undefined,
-  { runs, stops, owner, runsAgain }: Deps,
+  { runs, stops, owner, runsAgain, isAwaited }: Deps,
 ): Promise<RunOutcome | undefined> {
   if (!isTakenOver) return undefined;
   const endedAt = stops.stoppedAt(startOf(run.id), run.attempt);
   const reason = endedAt === undefined ? "the gateway ended while it ran" : stopped().message;
   // A plugin's run has no record of the attempt yet.
-  if (endedAt !== undefined && run.attempts.at(-1)?.status !== "running")
-    run.attempts = withStop(run, reason, run.startedAt ?? endedAt, endedAt).attempts;
+  if (run.attempts.at(-1)?.status !== "running")
+    run.attempts = withStop(run, reason, run.startedAt ?? endedAt ?? run.createdAt, endedAt).attempts;
   // When a crash was is not known: such an attempt has no end, and so no duration.
   run.attempts = run.attempts.map((attempt) =>
     attempt.status === "running" ? { ...attempt, endedAt, status: "interrupted", error: reason } : attempt,
@@ -45,6 +47,7 @@ export async function recoverTaken(
   const made = countedAttempt(run);
   if (made >= most)
     return { status: "interrupted", reason: `${reason}: attempt ${made} of ${most}. It is not tried again` };
+  if (isAwaited(run.hookId)) return { status: "queued", dueAt: run.dueAt, reason };
   run.attempt++;
   const isHeld = await runs.update(run, owner);
   return isHeld ? undefined : { status: "interrupted", reason: "its row was ended, changed or deleted meanwhile" };

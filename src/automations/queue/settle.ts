@@ -2,10 +2,10 @@
 import type { AutomationRun } from "../../domain/automation.js";
 import { type RunOutcome, reasonOf } from "../run/outcome.js";
 
-/** The attempt of a plugin's run that the stop cut off; the pipeline records those of configured hooks. */
-export function withStop(row: AutomationRun, reason: string, startedAt: number, now: number): AutomationRun {
+/** The attempt of a plugin's run that the end of the process cut off; the pipeline records those of configured hooks. `endedAt`: of a stop. */
+export function withStop(row: AutomationRun, reason: string, startedAt: number, endedAt?: number): AutomationRun {
   const { attempt } = row;
-  const stopped = { attempt, startedAt, endedAt: now, status: "interrupted" as const, error: reason, steps: [] };
+  const stopped = { attempt, startedAt, endedAt, status: "interrupted" as const, error: reason, steps: [] };
   return { ...row, attempts: [...row.attempts, stopped] };
 }
 

@@ -8,7 +8,7 @@ const HAS_ROOM = "hook_id NOT IN (SELECT value FROM json_each(?))";
 const IN_FORCE = "(created_at < ? OR hook_id NOT IN (SELECT value FROM json_each(?)))";
 /** Between two since the same moment, one that came then goes before the next of a line that was served then. */
 const IN_TURN = "turn, due_at DESC, seq";
-const NONE: LeftRuns = { busy: [], absent: [], keptSince: 0 };
+const NONE: LeftRuns = { busy: [], absent: [], unread: [], keptSince: 0 };
 
 export function createRunLeases({
   database,
@@ -61,11 +61,10 @@ export function createRunLeases({
     `SELECT hook_id AS hookId FROM automation_runs WHERE ${WAITS} UNION SELECT hook_id FROM automation_runs WHERE status = 'running'`,
   );
   return {
-    take: (owner, now, leaseMs, { busy, absent, keptSince } = NONE) =>
+    take: (owner, now, leaseMs, { busy, absent, unread, keptSince } = NONE) =>
       write(() => {
-        const inForce = [keptSince, JSON.stringify(absent)] as const;
-        const stale = expired.get(now, ...inForce);
-        const found = stale ?? due.get(now, JSON.stringify(busy), ...inForce);
+        const stale = expired.get(now, keptSince, JSON.stringify(unread));
+        const found = stale ?? due.get(now, JSON.stringify(busy), keptSince, JSON.stringify(absent));
         const held = found && hold(found, stale ? 0 : 1, owner, now, leaseMs);
         return held && { run: runOf(held), isTakenOver: stale !== undefined };
       }),
@@ -78,10 +77,12 @@ export function createRunLeases({
     renew: (id, owner, until) => write(() => renew.run(until, id, owner).changes === 1),
     expireOthers: (owner, now) => write(() => expireOthers.run(now, owner).changes),
     unfinished: () => read(() => unfinished.all().map(({ hookId }) => hookId)),
-    nextDue: ({ busy, absent, keptSince } = NONE) =>
+    nextDue: ({ busy, absent, unread, keptSince } = NONE) =>
       read(() => {
-        const inForce = [keptSince, JSON.stringify(absent)] as const;
-        const times = [firstExpiry.get(...inForce)?.at, firstDue.get(JSON.stringify(busy), ...inForce)?.at];
+        const times = [
+          firstExpiry.get(keptSince, JSON.stringify(unread))?.at,
+          firstDue.get(JSON.stringify(busy), keptSince, JSON.stringify(absent))?.at,
+        ];
         const known = times.filter((at) => typeof at === "number");
         return known.length === 0 ? undefined : Math.min(...known);
       }),
