@@ -1,5 +1,6 @@
-/** A message whose copy is in doubt, or on its way, is corrected or deleted by its author. */
+/** A message whose copy is in doubt, on its way or in a crowded group is corrected or deleted by its author. */
 import { expect, it } from "vitest";
+import type { AdapterTraits } from "../../src/domain/chat/adapter.js";
 import type { Delivery } from "../../src/domain/store.js";
 import { until } from "../support/until.js";
 import { LoopbackPlatform, type Scripted } from "./loopback-adapter.js";
@@ -9,14 +10,18 @@ const ROOM = { platform: "loop", botId: "bot", chatId: "room" };
 const LOST = { kind: "ambiguous", error: "500" } as const;
 
 /** What is written in the room of `loop` is copied to `far`, which answers what `script` says to requests that post a part with "poison" in it. */
-async function startDesk(script: (n: number) => Scripted | undefined, width = 1_000) {
-  const far = new LoopbackPlatform("far", { idempotentCreate: true });
+async function startDesk(
+  script: (n: number) => Scripted | undefined,
+  width = 1_000,
+  limits: AdapterTraits["limits"] = { perSecond: Number.POSITIVE_INFINITY },
+) {
+  const far = new LoopbackPlatform("far", { idempotentCreate: true, limits });
   far.width = width;
   let n = 0;
   far.script = (operation) =>
     operation.kind === "create" && operation.part.text.includes("poison") ? script(++n) : undefined;
   const rig = await startRig({
-    gateway: { default_route: { forward: "far:bot:desk" }, unanswered_note: false },
+    gateway: { default_route: { forward: "far:bot:-desk" }, unanswered_note: false },
     platforms: [new LoopbackPlatform("loop"), far],
   });
   const only = (rows: Delivery[]) => rows.find(({ operation }) => operation === "send");
@@ -58,7 +63,7 @@ it("a correction of a message in doubt waits for it, nothing else of its chat wa
   await overtaken(copy.id);
   await edits("m1", "corrected");
   await says("from another person", "m2");
-  await until(() => far.texts("desk").join().includes("from another person"), "the later message");
+  await until(() => far.texts("-desk").join().includes("from another person"), "the later message");
   const correction = await change(copy.id);
   expect(correction).toMatchObject({ status: "waiting", reason: expect.stringContaining(copy.id) });
   await edits("m1", "corrected again");
@@ -68,7 +73,7 @@ it("a correction of a message in doubt waits for it, nothing else of its chat wa
     return (await get(copy.id))?.status === "sent" && (await change(copy.id))?.status === "sent";
   }, "the end of the doubt");
   expect(await get(correction?.id as string)).toMatchObject({ status: "superseded" });
-  expect(far.texts("desk")).toEqual([
+  expect(far.texts("-desk")).toEqual([
     expect.stringContaining("from another person"),
     expect.stringContaining("corrected again"),
   ]);
@@ -81,7 +86,7 @@ it("a message in doubt is not sent again once it is deleted: an operator decides
   const before = posts();
   await deletes("m1");
   await says("from another person", "m2");
-  await until(() => far.texts("desk").length > 0, "the later message");
+  await until(() => far.texts("-desk").length > 0, "the later message");
   await until(async () => {
     await rig.clock.advance(1_000);
     return (await change(copy.id))?.status === "held";
@@ -102,12 +107,12 @@ it("the parts of a deleted message whose ids are known are deleted at once, alth
   const { rig, far, says, deletes, get, posts } = await startDesk(() => LOST, 40);
   const copy = await says(`${"x".repeat(60)} poison`, "m1");
   await until(async () => (await get(copy.id))?.parts.some(({ mayHaveArrived }) => mayHaveArrived), "the doubt");
-  expect(far.texts("desk")).not.toEqual([]);
+  expect(far.texts("-desk")).not.toEqual([]);
   const before = posts();
   await deletes("m1");
   await until(async () => {
     await rig.clock.advance(1_000);
-    return far.texts("desk").length === 0;
+    return far.texts("-desk").length === 0;
   }, "the deletion");
   await rig.clock.advance(200_000);
   await rig.idle();
@@ -131,5 +136,18 @@ it("no further part is posted of a message that is deleted while the request of 
   await until(() => far.requests.some(({ kind }) => kind === "delete"), "the deletion");
   await rig.idle();
   expect(posts()).toBe(1);
-  expect(far.texts("desk")).toEqual([]);
+  expect(far.texts("-desk")).toEqual([]);
+});
+
+it("a deletion waits neither for a place in the minute of a group nor behind a message that waits for one", async () => {
+  const limits = { perSecond: Number.POSITIVE_INFINITY, perGroupPerMinute: 2 };
+  const { rig, far, says, deletes } = await startDesk(() => undefined, 1_000, limits);
+  for (const n of [1, 2]) await says(`message ${n}`, `m${n}`);
+  await until(() => far.texts("-desk").length === 2, "the messages of this minute");
+  await says("message 3", "m3");
+  await deletes("m1");
+  await until(() => far.texts("-desk").length === 1, "the deletion");
+  await rig.clock.advance(62_000);
+  await rig.idle();
+  expect(far.texts("-desk")).toEqual([expect.stringContaining("message 2"), expect.stringContaining("message 3")]);
 });

@@ -9,7 +9,7 @@ import {
 } from "../../domain/chat/event.js";
 import type { Role } from "../../domain/chat/identity.js";
 import type { InboundMessage } from "../../domain/chat/message.js";
-import type { Delivery, NewDelivery } from "../../domain/store.js";
+import { type Delivery, isUnderWay, type NewDelivery } from "../../domain/store.js";
 import type { LaneRow } from "../conversation.js";
 import { recordMove } from "../outbound/follow-move.js";
 import { decideAccess, type Verdict } from "../people/access.js";
@@ -88,6 +88,8 @@ export async function noteDeletion(row: LaneRow, event: DeletedEvent, inbound: I
       address: copy.address,
       operation: "delete" as const,
       targetId: copy.id,
+      // Behind its copy, but not behind messages that may wait for the limit of the chat.
+      urgency: isUnderWay(copy) ? undefined : ("urgent" as const),
       cause: causeOf(row, "edit"),
       mirrors: { address, messageId },
       answers: notifiedOf(message, role, copy),

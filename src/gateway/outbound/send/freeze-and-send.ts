@@ -89,7 +89,7 @@ export function prepare(
   const isHeldBack = isGated && !out.gate.enter(delivery, queue);
   const ticket = isHeldBack
     ? undefined
-    : out.limiter.take(adapter, delivery.address, queue, nowMs, urgencyOf(delivery));
+    : out.limiter.take(adapter, delivery.address, queue, nowMs, urgencyOf(delivery), first.operation === "delete");
   const goes = ticket !== undefined && ticket.at <= nowMs;
   if (goes) {
     Object.assign(first, sentAfter(first, out.clock.now() - delivery.createdAt));

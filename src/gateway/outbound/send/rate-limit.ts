@@ -99,12 +99,15 @@ export class RateLimiter {
     ({ waiting }) => waiting === undefined,
   );
 
-  /** The request may go at once when `at` of its ticket is not after `now` (and is counted), else it is to ask again then. */
-  take(adapter: Adapter, at: Address, name: string, now: number, urgency: Urgency = USUAL): Ticket {
+  /**
+   * The request may go at once when `at` of its ticket is not after `now` (and is counted), else it is to ask again then. A deletion needs
+   * no place in the minute of a group: that counts messages.
+   */
+  take(adapter: Adapter, at: Address, name: string, now: number, urgency = USUAL, isDeletion = false): Ticket {
     const conversation = this.#conversations.of(name);
     if (conversation.chat === undefined || conversation.chat.isForgotten)
       conversation.chat = this.#chat(adapter, at, now);
-    const { chat } = conversation;
+    const chat: ChatWindows = isDeletion ? { perSecond: conversation.chat.perSecond } : conversation.chat;
     const later = urgency < USUAL ? chat.laterPerMinute : undefined;
     const chatFreeAt = Math.max(
       chat.perSecond?.freeAt(now) ?? now,

@@ -38,6 +38,8 @@ export async function sendParts(
   const { parts, address } = delivery;
   const { gate } = out;
   const queue = queueOf(delivery);
+  const takePlace = ({ operation }: DeliveryPart, nowMs: number) =>
+    out.limiter.take(adapter, address, queue, nowMs, urgencyOf(delivery), operation === "delete");
   try {
     for (let at = 0; at < parts.length; at++) {
       const part = parts[at] as DeliveryPart;
@@ -57,7 +59,7 @@ export async function sendParts(
             if (!isInGate) return whenExpired(delivery, out.clock.now());
           }
           const nowMs = out.clock.monotonic();
-          ticket = out.limiter.take(adapter, address, queue, nowMs, urgencyOf(delivery));
+          ticket = takePlace(part, nowMs);
           if (ticket.at > nowMs) return orExpiry(delivery, out.clock.now() + ticket.at - nowMs);
           const sentAt = out.clock.now();
           await out.store.outbox.partSending(delivery.id, part.index, sentAt);
@@ -89,7 +91,7 @@ export async function sendParts(
         isTakenBack ||
         (next !== undefined && isOfHidden(next)) ||
         (isGated && (!isInGate || gate.isClosedTo(delivery)));
-      ticket = next && !isHeldBack ? out.limiter.take(adapter, address, queue, nowMs, urgencyOf(delivery)) : undefined;
+      ticket = next && !isHeldBack ? takePlace(next, nowMs) : undefined;
       const nextWaits = isHeldBack || (ticket !== undefined && ticket.at > nowMs);
       let goesOn: boolean;
       try {
