@@ -19,11 +19,8 @@ import { asItWaits, changesOf, isInCommandLane, type Surroundings, surroundingsO
 /** How many dispatches of one message or delivery are read. */
 const MAX_DISPATCHES = 50;
 /** How many rows of the inbox are read at once for `last`, and how often: a chat may have edits and reactions alone for long. */
-const LAST_ROWS = 100;
-const MAX_READS = 50;
-/** How many deliveries are read at once for posts of hooks, and how often: back to the message, and not further than this. */
-const LAST_DELIVERIES = 500;
-const MAX_DELIVERY_READS = 10;
+const LAST_ROWS = 10;
+const MAX_READS = 500;
 /** What the ids of answers, notes, copies and early answers end with. Their rows may be purged while the journal knows them. */
 const MARKS = ["r", "a", "f", "p"];
 
@@ -275,21 +272,8 @@ async function postsOf(
 ): Promise<Delivery[]> {
   const roots = new Set([...rows.map(({ id }) => `m${id}`), ...answers.map((one) => one.id)]);
   const since = Math.min(...rows.map(({ receivedAt }) => receivedAt));
-  const isPost = (one: Delivery) =>
-    one.createdAt >= since &&
-    (one.cause.kind === "hook" || one.cause.kind === "agent" || one.cause.kind === "command") &&
-    roots.has(rootOf(one.cause.id)) &&
-    !roots.has(one.id);
-  const posts: Delivery[] = [];
-  let before: string | undefined;
-  for (let reads = 0; reads < MAX_DELIVERY_READS; reads++) {
-    const page = await store.outbox.list({ before, limit: LAST_DELIVERIES });
-    posts.push(...page.filter(isPost));
-    const oldest = page.at(-1);
-    if (oldest === undefined || page.length < LAST_DELIVERIES || oldest.createdAt < since) break;
-    before = oldest.id;
-  }
-  return posts.reverse();
+  const posts = await store.outbox.causedBy([...roots], ["hook", "agent", "command"], since);
+  return posts.filter(({ id }) => !roots.has(id));
 }
 
 async function ofDelivery(deps: CommandDeps, asked: string, own: Delivery): Promise<Found> {

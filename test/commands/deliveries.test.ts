@@ -1,5 +1,5 @@
 /** Single deliveries as operators see and decide them. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { InboundEvent } from "../../src/domain/chat/event.js";
 import { shortenMessage } from "../../src/domain/chat/long-message.js";
 import type { InboundMessage } from "../../src/domain/chat/message.js";
@@ -125,7 +125,10 @@ describe("what a hook posted because of a message", () => {
       cause: { ...cause, id: "r_1" },
     }));
     await outbox.enqueue(others, now());
+    const parsed = vi.spyOn(JSON, "parse");
+    onTestFinished(() => parsed.mockRestore());
     expect((await desk.say(`/hooks why m${id}`)).shown).toContain("d_post");
+    expect(parsed.mock.calls.filter(([text]) => text.includes('"r_1"'))).toEqual([]);
   });
 });
 

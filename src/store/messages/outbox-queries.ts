@@ -21,6 +21,8 @@ import {
 
 /** More than one message leads to. */
 const MAX_ANSWERS = 100;
+/** Deliveries among which those of a cause are looked for: it has no index. */
+const MAX_SEARCHED = 5000;
 /** One or two failures are common. */
 const FAILED_ATTEMPTS = 3;
 
@@ -32,6 +34,7 @@ type Queries = Pick<
   | "findByMessage"
   | "findAllByMessage"
   | "answersTo"
+  | "causedBy"
   | "list"
   | "counts"
   | "oldestOpen"
@@ -63,6 +66,15 @@ export function outboxQueries({ database, read, write }: Connection, giveUp: Giv
   // Its id, a letter that says what it is (`r`eply, `f`orward, …), and perhaps a number. The index of ids finds them.
   const byCause = database.prepare<[string, string], DeliveryRecord>(
     `${select} WHERE id >= ? AND id < ? ORDER BY seq LIMIT ${MAX_ANSWERS}`,
+  );
+  // Of the others only the columns before the message are read: what stands behind is not even loaded.
+  const byOtherCause = database.prepare<[number, string, string], DeliveryRecord>(
+    `${select} WHERE seq IN (
+       SELECT seq FROM (SELECT seq, id, created_at, iif(json_valid(data), data, '{}') AS data FROM deliveries ORDER BY seq DESC LIMIT ${MAX_SEARCHED})
+       WHERE created_at >= ? AND data ->> '$.cause.kind' IN (SELECT value FROM json_each(?))
+         AND substr(data ->> '$.cause.id', 1, instr((data ->> '$.cause.id') || ':', ':') - 1) IN (SELECT value FROM json_each(?))
+       ORDER BY seq DESC LIMIT ${MAX_ANSWERS})
+     ORDER BY seq`,
   );
   const byStatus = (condition: string) =>
     database.prepare<[number, number], DeliveryRecord>(
@@ -156,6 +168,8 @@ export function outboxQueries({ database, read, write }: Connection, giveUp: Giv
       read(() => whole(byMessage.get(chatId, messageId, botId, platform))),
     findAllByMessage: (messageId) => read(() => all(byMessageAnywhere.all(messageId))),
     answersTo: (causeId) => read(() => all(byCause.all(`d_${causeId}a`, `d_${causeId}{`))),
+    causedBy: (ids, kinds, since) =>
+      read(() => all(byOtherCause.all(since, JSON.stringify(kinds), JSON.stringify(ids)))),
     list: ({ status, conversation, targetId, before, limit }) =>
       read(() => {
         if (targetId !== undefined) return all(newestFor.all(targetId, conversation ?? null, status ?? null, limit));
