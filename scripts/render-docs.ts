@@ -236,7 +236,7 @@ Each section below is a key of \`hookgate.yaml\`. In a path, \`[]\` is each entr
 function httpApi(): string {
   const errors = `Errors are \`{ "error": { "code", "message", "hint" } }\`; below \`/api/v1\` they are problem documents (RFC 9457).`;
   const limits =
-    "A JSON body may have 4 MB and 20,000 values; about 500 KB where it counts as a message (310 KB and 6 bytes for each character of `web.max_text`), and 4 KB where no login is needed; an event may have `events.<name>.max_bytes` and 20,000 values (413 `TOO_LARGE`, 400 `BODY_INVALID`). After 20 malformed requests from one address in a minute the answer is 429 `RATE_LIMITED`.";
+    "A JSON body may have 4 MB and 20,000 values; about 500 KB where it counts as a message (310 KB and 6 bytes for each character of `web.max_text`), 910 KB where it counts as a command (as all of `/api/v1` does), and 4 KB where no login is needed; an event may have `events.<name>.max_bytes` and 20,000 values (413 `TOO_LARGE`, 400 `BODY_INVALID`). After 20 malformed requests from one address in a minute the answer is 429 `RATE_LIMITED`.";
   const shown = AREAS.map(([title, path]) => {
     const rows = routeTable
       .filter((route) => areaOf(route.path) === path)

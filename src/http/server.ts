@@ -85,6 +85,8 @@ const ANYONE_LIMIT_BYTES = 4 * 1024;
 /** What a message has beside its text, or the five values of a form, of 10,000 characters each; and one character of a text (`\u0041`). */
 const AROUND_TEXT_BYTES = 310_000;
 const CHARACTER_BYTES = 6;
+/** What a command may have: in chat a line has 100,000 characters. A payload with which a hook is tried is read, checked and masked as one. */
+const COMMAND_LIMIT_BYTES = AROUND_TEXT_BYTES + CHARACTER_BYTES * 100_000;
 const BODY_WITHIN_MS = 30_000;
 /** Where a proxy of ours can be: this machine and private networks. */
 const PROXIES = ["loopback", "linklocal", "uniquelocal"];
@@ -355,15 +357,16 @@ function addRoute(app: FastifyInstance, route: Route, deps: HttpDeps): void {
   app.route({
     method: route.method,
     url: route.path,
-    bodyLimit: access === "anyone" ? ANYONE_LIMIT_BYTES : bodyLimitOf(maxText),
+    bodyLimit: access === "anyone" ? ANYONE_LIMIT_BYTES : bodyLimitOf(counts, maxText),
     errorHandler: maxText === undefined ? undefined : (error) => throwReadable(error, maxText),
     config: route.perMinute === undefined ? undefined : { rateLimit: { max: route.perMinute, timeWindow: "1 minute" } },
     handler: (request, reply) => route.run(deps, request, reply),
   });
 }
 
-/** No more than the longest message needs, where it is one. */
-function bodyLimitOf(maxText: number | undefined): number | undefined {
+/** No more than the longest message needs, where it is one, or a command. */
+function bodyLimitOf(counts: Route["counts"], maxText: number | undefined): number | undefined {
+  if (counts === "commands") return COMMAND_LIMIT_BYTES;
   return maxText && Math.min(AROUND_TEXT_BYTES + CHARACTER_BYTES * maxText, JSON_LIMIT_BYTES);
 }
 

@@ -337,27 +337,32 @@ describe("one person", () => {
     expect(new Set(ofOwner)).toEqual(new Set([200]));
   });
 
-  it("has long answers made one after another: no one waits for all of them, and those that would wait too long are refused", async () => {
-    const one = await withCarol();
-    const ofBob = { token: BOB, path: "/api/rooms/general/messages" };
-    const twenty = await answersTo(one.url, [...Array(20).fill(ofBob), { token: CAROL, path: "/api/rooms" }]);
-    expect(twenty.map(({ status }) => status)).toEqual(Array(21).fill(200));
-    expect(twenty.findIndex(({ token }) => token === CAROL)).toBeLessThan(10);
-    const forty = await answersTo(one.url, Array(40).fill(ofBob));
-    expect(new Set(forty.map(({ status }) => status))).toEqual(new Set([200, 429]));
-    expect(forty.filter(({ status }) => status === 429).length).toBeGreaterThan(10);
-    expect((await one.call(BOB, "GET", ofBob.path)).status).toBe(200);
-  });
+  it.each(["/api/rooms/general/messages", "/api/complete?command=run&option=id"])(
+    "has long answers made one after another: no one waits for all of them, and those that would wait too long are refused: %s",
+    async (path) => {
+      const one = await withCarol();
+      const ofBob = { token: BOB, path };
+      const twenty = await answersTo(one.url, [...Array(20).fill(ofBob), { token: CAROL, path: "/api/rooms" }]);
+      expect(twenty.map(({ status }) => status)).toEqual(Array(21).fill(200));
+      expect(twenty.findIndex(({ token }) => token === CAROL)).toBeLessThan(10);
+      const forty = await answersTo(one.url, Array(40).fill(ofBob));
+      expect(new Set(forty.map(({ status }) => status))).toEqual(new Set([200, 429]));
+      expect(forty.filter(({ status }) => status === 429).length).toBeGreaterThan(10);
+      expect((await one.call(BOB, "GET", ofBob.path)).status).toBe(200);
+    },
+  );
 
-  it("may have a bounded number of commands under way; an owner is not limited", async () => {
+  it.each([
+    ["commands", "POST", "/api/command", { line: "/whoami" }],
+    ["dry runs", "POST", "/api/v1/hooks/none/test", {}],
+  ])("may have a bounded number of %s under way; an owner is not limited", async (_, method, path, body) => {
     const one = await runApp();
     onTestFinished(() => one.close());
-    const sixty = (token: string) =>
-      Promise.all(Array.from({ length: 60 }, () => one.call(token, "POST", "/api/command", { line: "/whoami" })));
+    const sixty = (token: string) => Promise.all(Array.from({ length: 60 }, () => one.call(token, method, path, body)));
     const ofBob = await sixty(BOB);
-    expect(new Set(ofBob.map(({ status }) => status))).toEqual(new Set([200, 429]));
-    expect(ofBob.find(({ status }) => status === 429)?.body).toMatchObject({ error: { code: "TOO_MANY_READS" } });
-    expect((await sixty(OWNER)).every(({ status }) => status === 200)).toBe(true);
+    expect(ofBob.filter(({ status }) => status !== 429).length).toBeGreaterThan(0);
+    expect(JSON.stringify(ofBob.find(({ status }) => status === 429)?.body)).toContain("TOO_MANY_READS");
+    expect((await sixty(OWNER)).filter(({ status }) => status === 429)).toEqual([]);
   });
 
   it("may not have many requests under way on one connection: that connection ends, and no other", async () => {

@@ -41,6 +41,8 @@ interface Declaration<P, Q, B, A> {
   params?: z.ZodType<P>;
   query?: z.ZodType<Q>;
   body?: z.ZodType<B>;
+  /** Its answer takes long to make, as that of each GET may: one person may have few of them under way. */
+  isLong?: true;
   /** It creates something: the same request twice, by its Idempotency-Key, creates it once. */
   creates?: true;
   /** What the command gives as data; fields that it does not name are left out. */
@@ -68,7 +70,7 @@ export function endpoint<P = unknown, Q = unknown, B = unknown, A = unknown>(
   const route = personRoute<P, Q, B>({
     ...rest,
     counts: "commands",
-    isLong: declaration.method === "GET",
+    isLong: declaration.method === "GET" || declaration.isLong === true,
     path: `${API_ROOT}${declaration.path}`,
     async handle({ gateway, causeOf, idempotencyKeys }, { person, request, params, query, body }) {
       // Looking at something sets nothing off.

@@ -82,6 +82,7 @@ export const hookEndpoints = [
     method: "POST",
     path: "/hooks/:id/fire",
     id: "fireHook",
+    isLong: true,
     summary: "Fires one hook and answers when it has ended: a dispatch, or the run of a configured hook.",
     params: id,
     body: z
@@ -109,6 +110,7 @@ export const hookEndpoints = [
     method: "POST",
     path: "/hooks/:id/test",
     id: "testHook",
+    isLong: true,
     summary: "Runs a configured hook dry, and shows the output of every step.",
     params: id,
     body: z.strictObject({ payload }).prefault({}),

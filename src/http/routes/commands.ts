@@ -72,6 +72,7 @@ export const commandRoutes = [
     method: "GET",
     path: "/api/complete",
     summary: "`?command=&option=&typed=&given=`: values that an option may take.",
+    isLong: true,
     query: z.object({
       command: z.string().max(64),
       option: z.string().max(64),
