@@ -171,11 +171,14 @@ export async function lastDispatch({ store }: CommandDeps): Promise<DispatchReco
 }
 
 /** A command, the message that gave it, or its answer. What a command fired by hand is what it was given for. */
-export function isOfCommand({ id, point, cause, payload }: DispatchRecord): boolean {
+export function isOfCommand(dispatch: DispatchRecord): boolean {
+  const { id, point, cause } = dispatch;
   if (point === "command_invoked") return true;
   if (cause?.kind === "command") return cause.id !== id;
-  if (point !== "message_received" || typeof payload !== "object" || payload === null || !("message" in payload))
-    return false;
+  if (point !== "message_received") return false;
+  // Asked for last: of a list, it is unpacked only then.
+  const { payload } = dispatch;
+  if (typeof payload !== "object" || payload === null || !("message" in payload)) return false;
   const { message } = payload;
   const text = typeof message === "object" && message !== null && "text" in message ? message.text : undefined;
   return typeof text === "string" && text.startsWith("/");

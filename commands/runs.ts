@@ -2,7 +2,7 @@
 import { AUTOMATION_RUN_STATUSES } from "../src/domain/automation.js";
 import type { DispatchFilter, RunRecord } from "../src/domain/journal.js";
 import { answer, commandButton, word } from "./answer.js";
-import { readableDispatch } from "./automations/owner-only.js";
+import { listedDispatch, readableDispatch } from "./automations/owner-only.js";
 import { automationFilter, listAutomationRuns, notRunText } from "./automations/runs.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
@@ -13,9 +13,10 @@ import { pageButtons, pageOf, pageText, sizeOf } from "./page.js";
 import { resolveTarget, type Target } from "./resolve.js";
 import { isOfCommand, lastDispatch, showDispatch } from "./run.js";
 import { dispatchRow } from "./runs/dispatch-row.js";
+import { oneByOne } from "./runs/one-by-one.js";
 import { rowButtons, rowLine } from "./runs/run-row.js";
 import { MAX_ROWS, rememberRows } from "./runs/seen-runs.js";
-import { dispatchData } from "./runs/show-dispatch.js";
+import { listedData } from "./runs/show-dispatch.js";
 import { flushJournal } from "./show/flush-journal.js";
 import { code, count, plain } from "./show/text.js";
 
@@ -78,10 +79,10 @@ export const runs = defineCommand({
     if (found.length === 0) return nothing(deps, asked, target, leftOut);
     const size = sizeOf(context.options.limit, PAGE_SIZE, MAX_ROWS);
     const page = pageOf(found, Number(context.options.page ?? 1), size);
-    const shown = await Promise.all(page.entries.map((dispatch) => readableDispatch(deps, context, dispatch)));
+    const shown = await oneByOne(page.entries, (dispatch) => listedDispatch(deps, context, dispatch));
     const now = deps.clock.now();
     const first = (page.number - 1) * size + 1;
-    const rows = await Promise.all(page.entries.map((dispatch) => dispatchRow(deps, dispatch, asked, target)));
+    const rows = await oneByOne(page.entries, (dispatch) => dispatchRow(deps, dispatch, asked, target));
     const line = `/runs${asked ? ` ${word(asked)}` : ""}`;
     const hasNumbers = await rememberRows(deps, context, line, rows, first);
     return answer({
@@ -93,7 +94,7 @@ export const runs = defineCommand({
         hasNumbers ? `${code(`/run ${first}`)} opens number ${first}.` : `${code("/run ID")} opens one.`,
       ],
       data: {
-        dispatches: shown.map((dispatch) => dispatchData(dispatch, false)),
+        dispatches: shown.map((dispatch) => listedData(dispatch)),
         runs: [],
         total: found.length,
         page: page.number,

@@ -11,6 +11,7 @@ import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import type { CommandDeps } from "../deps.js";
 import { maySeeReasons, REASON_WITHHELD, withoutReasons } from "../hooks/hook-reasons.js";
+import type { ListedDispatch } from "../runs/show-dispatch.js";
 import type { Reading } from "./show-run.js";
 
 /** The person who reads. */
@@ -164,11 +165,23 @@ export async function readableDispatch(
   context: CommandContext,
   dispatch: DispatchRecord,
 ): Promise<DispatchRecord> {
-  const withheld = await withheldOf(deps, context, dispatch);
-  const runs = dispatch.runs.map((run) => readableRunRecord(deps, context, run, withheld));
-  const shown = { ...dispatch, runs, payload: readablePayload(deps, context, dispatch, withheld) };
-  if (dispatch.result !== undefined) shown.result = withoutReasons(dispatch.result, withheld);
+  const whole = { ...dispatch };
+  const withheld = await withheldOf(deps, context, whole);
+  const runs = whole.runs.map((run) => readableRunRecord(deps, context, run, withheld));
+  const shown = { ...whole, runs, payload: readablePayload(deps, context, whole, withheld) };
+  if (whole.result !== undefined) shown.result = withoutReasons(whole.result, withheld);
   return shown;
+}
+
+/** The same for a list. */
+export async function listedDispatch(
+  deps: CommandDeps,
+  context: CommandContext,
+  dispatch: DispatchRecord,
+): Promise<ListedDispatch> {
+  const { payload, result: _, ...rest } = dispatch;
+  const withheld = await withheldOf(deps, context, { ...rest, payload });
+  return { ...rest, runs: rest.runs.map((run) => readableRunRecord(deps, context, run, withheld)) };
 }
 
 function readablePayload(

@@ -1,5 +1,10 @@
 /** `/runs` of configured hooks: every run with its outcome, those that a gate refused among them. */
-import { AUTOMATION_RUN_STATUSES, type AutomationRun, type AutomationRunFilter } from "../../src/domain/automation.js";
+import {
+  AUTOMATION_RUN_STATUSES,
+  type AutomationRun,
+  type AutomationRunFilter,
+  type BriefRun,
+} from "../../src/domain/automation.js";
 import type { DispatchRecord } from "../../src/domain/journal.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, commandButton, word } from "../answer.js";
@@ -7,13 +12,14 @@ import type { CommandDeps } from "../deps.js";
 import { isAttempt } from "../journey/background.js";
 import { pageButtons, pageOf, pageText, sizeOf } from "../page.js";
 import { dispatchRow } from "../runs/dispatch-row.js";
+import { oneByOne } from "../runs/one-by-one.js";
 import { NOBODY, type RunRow, rowButtons, rowLine, whoseIt } from "../runs/run-row.js";
 import { MAX_ROWS, rememberRows } from "../runs/seen-runs.js";
-import { dispatchData } from "../runs/show-dispatch.js";
+import { listedData } from "../runs/show-dispatch.js";
 import { flushJournal } from "../show/flush-journal.js";
 import { code, count } from "../show/text.js";
 import { type Effect, effectData, effectOf } from "./effect.js";
-import { readableDispatch, readableRun, readingOf } from "./owner-only.js";
+import { listedDispatch, readableRun, readingOf } from "./owner-only.js";
 import { automationRunData, hasFailedRun, statusText } from "./show-run.js";
 
 const PAGE_SIZE = 10;
@@ -31,7 +37,7 @@ export async function automationFilter(
   if (asked === ALL) return {};
   if (automations.get(asked)) return { hookId: asked };
   // Its file is gone or broken; what it did is still known.
-  if (!registry.get(asked) && (await automations.runs.list({ hookId: asked, limit: 1 })).length > 0)
+  if (!registry.get(asked) && (await automations.runs.brief({ hookId: asked, limit: 1 })).length > 0)
     return { hookId: asked };
   const status = AUTOMATION_RUN_STATUSES.find((one) => one === asked);
   // What `/status` counts as waiting to be started, for the first time or once more.
@@ -46,29 +52,23 @@ export async function listAutomationRuns(
   asked: string,
   filter: Omit<AutomationRunFilter, "limit">,
 ): Promise<CommandAnswer> {
-  const whole =
+  const runs =
     asked === ALL
       ? await configuredRuns(deps)
-      : ((await deps.automations?.runs.list({ ...filter, limit: MAX_ROWS })) ?? []);
-  const runs = await Promise.all(whole.map((run) => readableRun(deps, context, run)));
-  const beside = filter.status === "interrupted" ? await interruptedOfPlugins(deps, context) : [];
+      : ((await deps.automations?.runs.brief({ ...filter, limit: MAX_ROWS })) ?? []);
+  const beside = filter.status === "interrupted" ? await interruptedOfPlugins(deps) : [];
   const found = [...runs, ...beside].sort((one, other) => timeOf(other) - timeOf(one)).slice(0, MAX_ROWS);
   if (found.length === 0) return noRuns(asked, filter);
   const size = sizeOf(context.options.limit, PAGE_SIZE, MAX_ROWS);
   const page = pageOf(found, Number(context.options.page ?? 1), size);
-  const effects = new Map<string, Effect>();
-  const shown = page.entries.filter(isRun);
-  for (const run of shown) {
-    const effect = await effectOf(deps, context, run);
-    if (effect) effects.set(run.id, effect);
-  }
   const hook = filter.hookId;
   const first = (page.number - 1) * size + 1;
-  const rows = await Promise.all(
-    page.entries.map((one) =>
-      isDispatch(one) ? dispatchRow(deps, one, asked, undefined) : rowOf(deps, one, hook, effects.get(one.id)),
-    ),
-  );
+  const entries = (
+    await oneByOne(page.entries, (one) =>
+      isDispatch(one) ? dispatchEntry(deps, context, one, asked) : runEntry(deps, context, one.id, hook),
+    )
+  ).filter((one) => one !== undefined);
+  const rows = entries.map(({ row }) => row);
   const now = deps.clock.now();
   const line = `/runs ${word(asked)}`;
   const hasNumbers = await rememberRows(deps, context, line, rows, first);
@@ -79,8 +79,8 @@ export async function listAutomationRuns(
       hasNumbers ? `${code(`/run ${first}`)} opens number ${first}.` : `${code("/run ID")} opens one.`,
     ],
     data: {
-      runs: shown.map((run) => ({ ...dataOf(deps, context, run), ...effectData(effects.get(run.id)) })),
-      dispatches: page.entries.filter(isDispatch).map((one) => dispatchData(one, false)),
+      runs: entries.flatMap(({ run }) => run ?? []),
+      dispatches: entries.flatMap(({ dispatch }) => dispatch ?? []),
       total: found.length,
       page: page.number,
       pages: page.pages,
@@ -96,18 +96,48 @@ export async function listAutomationRuns(
   });
 }
 
-const isDispatch = (one: AutomationRun | DispatchRecord): one is DispatchRecord => "runs" in one;
-const isRun = (one: AutomationRun | DispatchRecord): one is AutomationRun => !isDispatch(one);
-const timeOf = (one: AutomationRun | DispatchRecord) => (isDispatch(one) ? one.at : one.createdAt);
+const isDispatch = (one: BriefRun | DispatchRecord): one is DispatchRecord => "runs" in one;
+const timeOf = (one: BriefRun | DispatchRecord) => (isDispatch(one) ? one.at : one.createdAt);
+
+/** A row, and its data for programs. */
+interface Entry {
+  row: RunRow;
+  run?: Record<string, unknown>;
+  dispatch?: Record<string, unknown>;
+}
+
+async function dispatchEntry(
+  deps: CommandDeps,
+  context: CommandContext,
+  one: DispatchRecord,
+  asked: string,
+): Promise<Entry | undefined> {
+  const dispatch = listedData(await listedDispatch(deps, context, one));
+  return { row: await dispatchRow(deps, one, asked, undefined), dispatch };
+}
+
+/** Undefined when it was deleted meanwhile. */
+async function runEntry(
+  deps: CommandDeps,
+  context: CommandContext,
+  id: string,
+  hook: string | undefined,
+): Promise<Entry | undefined> {
+  const whole = await deps.automations?.runs.get(id);
+  if (whole === undefined) return undefined;
+  const run = await readableRun(deps, context, whole);
+  const effect = await effectOf(deps, context, run);
+  const { payload: _, ...data } = automationRunData(run, readingOf(deps, context, run.hookId, false));
+  return { row: await rowOf(deps, run, hook, effect), run: { ...data, ...effectData(effect) } };
+}
 
 /** Firings in which a stop cut off a plugin's hook. Its runs in the background are stored ones. */
-async function interruptedOfPlugins(deps: CommandDeps, context: CommandContext): Promise<DispatchRecord[]> {
+async function interruptedOfPlugins(deps: CommandDeps): Promise<DispatchRecord[]> {
   await flushJournal(deps);
   const cut = await deps.store.journal.list({ outcome: "interrupted", limit: MAX_ROWS });
-  const ofPlugins = cut.filter(
+  return cut.filter(
     (one) => !isAttempt(one) && one.runs.some((run) => run.outcome === "interrupted" && run.pluginId !== undefined),
   );
-  return Promise.all(ofPlugins.map((one) => readableDispatch(deps, context, one)));
 }
 
 async function rowOf(
@@ -161,19 +191,15 @@ export const notRunText = (hookId: string): string =>
   `**No run of ${code(hookId)} is on record.** ${code(`/hooks why ${word(hookId)}`)} shows why.`;
 
 /** Background runs of plugins' hooks are stored, too, and there may be many between those of configured hooks. */
-async function configuredRuns({ automations, registry }: CommandDeps): Promise<AutomationRun[]> {
-  const found: AutomationRun[] = [];
+async function configuredRuns({ automations, registry }: CommandDeps): Promise<BriefRun[]> {
+  const found: BriefRun[] = [];
   let before: string | undefined;
   for (let read = 0; read < MAX_READS && found.length < MAX_ROWS; read++) {
     const runs =
-      (await automations?.runs.list(before === undefined ? { limit: MAX_ROWS } : { limit: MAX_ROWS, before })) ?? [];
+      (await automations?.runs.brief(before === undefined ? { limit: MAX_ROWS } : { limit: MAX_ROWS, before })) ?? [];
     found.push(...runs.filter(({ hookId }) => registry.get(hookId)?.pluginId === undefined));
     before = runs.at(-1)?.id;
     if (runs.length < MAX_ROWS) break;
   }
   return found.slice(0, MAX_ROWS);
-}
-
-function dataOf(deps: CommandDeps, context: CommandContext, run: AutomationRun): Record<string, unknown> {
-  return automationRunData(run, readingOf(deps, context, run.hookId, false));
 }

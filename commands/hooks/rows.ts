@@ -229,8 +229,8 @@ function unendedRow(row: HookRow, at: number, unended: Unended): HookRow {
 /** What the journal calls never fired may have been skipped each time. */
 async function withSkippedRuns(row: HookRow, { automations }: CommandDeps): Promise<HookRow> {
   if (!row.neverFired || automations === undefined) return row;
-  const skipped = await automations.runs.list({ hookId: row.id, status: "skipped", limit: MAX_COUNTED });
-  const [last] = skipped;
+  const skipped = await automations.runs.brief({ hookId: row.id, status: "skipped", limit: MAX_COUNTED });
+  const [last] = await automations.runs.list({ hookId: row.id, status: "skipped", limit: 1 });
   if (last === undefined) return row;
   return { ...row, neverFired: false, alwaysSkipped: { runs: skipped.length, reason: last.statusReason ?? "" } };
 }

@@ -260,7 +260,7 @@ async function waitingText(
   { automations }: CommandDeps,
   { id: hookId, enabled }: HookInfo,
 ): Promise<string | undefined> {
-  const waiting = (await automations?.runs.list({ hookId, status: "backgrounded", limit: MAX_WAITING }))?.length ?? 0;
+  const waiting = (await automations?.runs.brief({ hookId, status: "backgrounded", limit: MAX_WAITING }))?.length ?? 0;
   if (waiting === 0) return undefined;
   const [wait, their, are] = waiting === 1 ? ["waits", "its", "is"] : ["wait", "their", "are"];
   const end = enabled ? "" : `, and ${are} skipped then, because the hook is disabled`;

@@ -73,14 +73,19 @@ export function rowButtons(rows: readonly RunRow[], first: number): Button[] {
 /** Who wrote the message or gave the command that led to it, and in which chat, as far as the inbox still has that. */
 export async function whoseIt(
   { store }: CommandDeps,
-  { id, cause, conversation, payload }: Pick<DispatchRecord, "id" | "cause" | "conversation" | "payload">,
+  dispatch: Pick<DispatchRecord, "id" | "cause" | "conversation" | "payload">,
 ): Promise<Pick<RunRow, "person" | "conversation">> {
+  const { id, cause, conversation } = dispatch;
   const own = inboxIdOf(id);
   const rowId = own ?? (cause && inboxIdOf(cause.id));
   const row = rowId === undefined ? undefined : await store.inbox.get(rowId);
   return {
     person:
-      row && "message" in row.event ? writerOf(row.event.message) : own === undefined ? undefined : writerIn(payload),
+      row && "message" in row.event
+        ? writerOf(row.event.message)
+        : own === undefined
+          ? undefined
+          : writerIn(dispatch.payload),
     conversation: conversation ?? (row && conversationOf(row.event)),
   };
 }

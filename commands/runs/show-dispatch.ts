@@ -171,9 +171,19 @@ export function dispatchLine(dispatch: DispatchRecord, now: number): string {
 export function dispatchData(dispatch: DispatchRecord, isOpen: boolean, effects?: Effects): Record<string, unknown> {
   const by = namedBy(dispatch.point);
   return {
-    ...dispatch,
+    ...listedData(dispatch, isOpen, effects),
     payload: open(dispatch.payload, isOpen, by),
     result: dispatch.result === undefined ? undefined : open(dispatch.result, isOpen, by),
+  };
+}
+
+/** A dispatch in a list: of two hundred, payloads and results could be many megabytes. */
+export type ListedDispatch = Omit<DispatchRecord, "payload" | "result">;
+
+export function listedData(dispatch: ListedDispatch, isOpen = false, effects?: Effects): Record<string, unknown> {
+  const by = namedBy(dispatch.point);
+  return {
+    ...dispatch,
     runs: dispatch.runs.map((run) => ({
       ...run,
       error: run.error && clip(run.error, 2000),

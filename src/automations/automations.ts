@@ -555,7 +555,7 @@ function shown({ pendingPayload: _payload, decision, ...run }: AutomationRun): A
   return { ...run, decided: (decision as Decision | undefined)?.kind };
 }
 
-function historyOf({ get, ledTo, list, started }: AutomationStore["runs"]): AutomationDesk["runs"] {
+function historyOf({ get, ledTo, list, brief, started }: AutomationStore["runs"]): AutomationDesk["runs"] {
   return {
     async get(id) {
       const run = await get(id);
@@ -563,6 +563,7 @@ function historyOf({ get, ledTo, list, started }: AutomationStore["runs"]): Auto
     },
     ledTo: async (root, limit) => (await ledTo(root, limit)).map(shown),
     list: async (filter) => (await list(filter)).map(shown),
+    brief,
     started,
   };
 }

@@ -51,7 +51,7 @@ export interface AutomationDesk {
   next(): readonly NextFire[];
   /** Triggers that cannot fire at the moment. */
   problems(): readonly TriggerProblem[];
-  readonly runs: Pick<AutomationRunStore, "get" | "ledTo" | "list" | "started">;
+  readonly runs: Pick<AutomationRunStore, "get" | "ledTo" | "list" | "brief" | "started">;
   /**
    * Runs a hook now, and resolves with its row when it has ended; skipped where its cooldown or its hourly rate refuses it. Rejects with HOOK_RUNNING when it has no
    * room, HOOK_OFF when it is switched off, HOOK_PAYLOAD_INVALID for a payload that its point does not take.

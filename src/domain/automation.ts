@@ -155,6 +155,9 @@ export interface AutomationRun {
   leaseUntil?: number;
 }
 
+/** What a list of runs is chosen by, without what can be long. */
+export type BriefRun = Pick<AutomationRun, "id" | "hookId" | "status" | "createdAt">;
+
 export interface AutomationRunFilter {
   hookId?: string;
   status?: AutomationRunStatus | readonly AutomationRunStatus[];
@@ -209,6 +212,8 @@ export interface AutomationRunStore {
   ledTo(root: string, limit: number): Promise<AutomationRun[]>;
   /** Newest first. */
   list(filter: AutomationRunFilter): Promise<AutomationRun[]>;
+  /** The same, of each only this: payloads are not read. */
+  brief(filter: AutomationRunFilter): Promise<BriefRun[]>;
   /** When runs of a hook were started at or after `since`, oldest first, for the hourly rate; and the start of the last one ever, for the cooldown. */
   started(hookId: string, since: number): Promise<{ at: number[]; lastStartedAt?: number }>;
   span(id: string): Promise<RunSpan | undefined>;

@@ -1,6 +1,6 @@
 /** A hook that a person fires, whose message hooks withhold: the answer says what became of the message. */
 import { type ChatCompletionRequest, LLMock } from "@copilotkit/aimock";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { until } from "../support/until.js";
 import { liveApp } from "./support/live-app.js";
 
@@ -167,4 +167,27 @@ test("a hook that a person fired is no last time of its point for the others, no
   expect(await ask("/fire-hook second last")).toContain("second");
   expect(await ask("/fire-hook second last")).not.toContain("no last payload");
   expect(await ask("/hooks why second")).toContain("did **not** run for the last");
+});
+
+test("lists and completions read the payloads of what they show, and of no other run", async () => {
+  const live = await liveApp({
+    "hookgate.yaml": `
+hooks:
+  - { id: by-hand, trigger: manual, run: { chat: { to: "web:web:general", text: "a word" } } }
+`,
+  });
+  for (let n = 0; n < 8; n++) await live.fire("by-hand", { payload: { input: { count: 1234567 + n } } });
+  const parsed = vi.spyOn(JSON, "parse");
+  onTestFinished(() => parsed.mockRestore());
+  const payloadsFor = async (path: string) => {
+    parsed.mockClear();
+    const answer = await live.get(path);
+    expect(JSON.stringify(answer)).not.toContain("12345");
+    return { answer, read: parsed.mock.calls.filter(([text]) => String(text).includes('"count":12345')).length };
+  };
+  const completed = await payloadsFor("/api/complete?command=run&option=id&typed=");
+  expect(completed.read).toBe(0);
+  expect((completed.answer.choices as unknown[]).length).toBeGreaterThanOrEqual(8);
+  const listed = await payloadsFor("/api/v1/runs?filter=configured&limit=2");
+  expect(listed).toMatchObject({ read: 2, answer: { total: 8, runs: [{ hookId: "by-hand" }, {}] } });
 });

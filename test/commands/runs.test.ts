@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { ValueReader } from "../../src/fast/pack/value-reader.js";
 import { type Desk, openDesk } from "./desk.js";
 
 let desk: Desk;
@@ -70,6 +71,23 @@ describe("/runs", () => {
     await sending("a");
     await expect(desk.say("/replay 7")).rejects.toMatchObject({ hint: expect.stringMatching(/^No list of \/runs/) });
     await expect(desk.say("/replay x7")).rejects.toMatchObject({ hint: expect.stringContaining("retention") });
+  });
+
+  it("unpacks no payload that is not on the page", async () => {
+    const messageIds = Array.from({ length: 200 }, (_, n) => `m${n}`);
+    for (let n = 0; n < 30; n++)
+      await desk.registry.fireVoid("message_sent", { ...sent, messageId: "43", messageIds }, undefined, {
+        dispatchId: `d${n}`,
+      });
+    const read = vi.spyOn(ValueReader.prototype, "value");
+    onTestFinished(() => read.mockRestore());
+    const readFor = async (limit: number) => {
+      read.mockClear();
+      expect((await desk.run("runs", { limit })).data).toMatchObject({ total: 30 });
+      return read.mock.calls.length;
+    };
+    const [one, all] = [await readFor(1), await readFor(30)];
+    expect(one).toBeLessThan(all / 3);
   });
 
   it("names people by their user name where they have no other", async () => {

@@ -133,14 +133,14 @@ describe("a viewer of runs", () => {
     const said = { text: "pin 4711", nonce: "nonce-of-the-pin-1" };
     expect((await app.call(OWNER, "POST", "/api/rooms/dm-1/messages", said)).status).toBeLessThan(300);
     const run = await runOf("watch");
-    expect(run.payload.message.text).toBe("[text]");
     const one = await get(`/runs/${encodeURIComponent(run.id)}`);
+    expect(one.payload.message.text).toBe("[text]");
     // The journal has the firing a moment after the run.
     const test = await until(async () => {
       const fired = await app.call(OWNER, "POST", "/api/v1/hooks/watch/fire", { payload: "last", live: false });
       return fired.status === 200 ? fired : undefined;
     }, "a dry run with the last payload");
-    for (const shown of [run, one, test.body]) {
+    for (const shown of [one, test.body]) {
       const text = JSON.stringify(shown);
       expect(text).toContain("[text]");
       expect(text).not.toMatch(/hash|characters\]/i);
@@ -317,15 +317,11 @@ describe("a viewer of runs", () => {
     const { dispatches } = await get("/runs?filter=event:build");
     expect(dispatches).not.toHaveLength(0);
     const shown = [
-      run,
-      ...dispatches,
       await get(`/runs/${encodeURIComponent(run.id)}`),
       await get(`/runs/${encodeURIComponent(dispatches[0].id)}`),
     ];
-    for (const one of shown) {
-      expect(one.payload).toEqual(Object.fromEntries(NAMES.map((name) => [name, "[text]"])));
-      expect(JSON.stringify(one)).not.toMatch(/Jane|4711/);
-    }
+    for (const one of shown) expect(one.payload).toEqual(Object.fromEntries(NAMES.map((name) => [name, "[text]"])));
+    expect(JSON.stringify([...shown, run, dispatches])).not.toMatch(/Jane|4711/);
     expect((await get(`/runs/${encodeURIComponent(dispatches[0].id)}?reveal=true`, OWNER)).payload.status).toBe(
       PRIVATE,
     );

@@ -207,11 +207,11 @@ async function failedMission(): Promise<string> {
 
 it("the report of a mission shows the words of a runner to nobody without reveal, and with it to the runner's role", async () => {
   const id = await failedMission();
-  for (const path of ["/api/v1/runs?filter=mission:complete", `/api/v1/runs/${id}`]) {
-    const shown = JSON.stringify((await app.call(BOB, "GET", path)).body);
-    expect(shown, path).toContain("[text]");
-    expect(shown, path).not.toContain(WORDS.ours);
-  }
+  const ofBob = async (path: string) => JSON.stringify((await app.call(BOB, "GET", path)).body);
+  const [listed, shown] = [await ofBob("/api/v1/runs?filter=mission:complete"), await ofBob(`/api/v1/runs/${id}`)];
+  expect(listed).toContain(id);
+  expect(shown).toContain("[text]");
+  expect(listed + shown).not.toContain(WORDS.ours);
   for (const line of ["/runs shouts", `/run ${id}`, "/fire-hook mission:complete payload=last phase=after"])
     expect(await say(line), line).not.toContain(WORDS.ours);
   expect(await say(`/run ${id} reveal=true`, BOB)).toContain("It shows the output of a task's runner");

@@ -37,11 +37,17 @@ export class PackedRecords {
     const frame = this.#goTo(index);
     const { model, phase, attempt, has } = frame;
     const header = this.#readHeader(frame);
+    const latencyMs = from.latency();
+    const payloadAt = from.at;
+    from.skip();
     const rest = {
       model,
       phase: phase as DispatchRecord["phase"],
-      latencyMs: from.latency(),
-      payload: from.value(),
+      latencyMs,
+      readPayload: () => {
+        from.at = payloadAt;
+        return from.value();
+      },
       attempt,
       cause: has & HAS_CAUSE ? (from.value() as DispatchRecord["cause"]) : undefined,
       result: has & HAS_RESULT ? from.value() : undefined,

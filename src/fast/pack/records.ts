@@ -25,13 +25,14 @@ export interface RunHeader {
 }
 
 /** What a dispatch has beside its header and its runs; what is not there has no field in the record. */
-type Rest = Pick<DispatchRecord, "model" | "latencyMs" | "payload" | "attempt"> & {
+type Rest = Pick<DispatchRecord, "model" | "latencyMs" | "attempt"> & { readPayload(): unknown } & {
   [Part in "phase" | "cause" | "result" | "provenance"]: DispatchRecord[Part] | undefined;
 };
 
+/** Its payload can be larger than all the rest by far: it is made each time that it is asked for, so that a list of records costs and holds only what is shown of them. */
 export function recordOf(
   { id, point, at, outcome, isDryRun, conversation, messageId }: Header,
-  { model, latencyMs, payload, attempt, phase, cause, result, provenance }: Rest,
+  { model, latencyMs, readPayload, attempt, phase, cause, result, provenance }: Rest,
   runs: RunRecord[],
 ): DispatchRecord {
   return {
@@ -40,7 +41,9 @@ export function recordOf(
     model,
     at,
     latencyMs,
-    payload,
+    get payload() {
+      return readPayload();
+    },
     attempt,
     dryRun: isDryRun,
     outcome,

@@ -66,6 +66,32 @@ export class ValueReader {
     }
   }
 
+  /** Past a value, without making it. */
+  skip(): void {
+    const begin = this.count();
+    switch (begin & 7) {
+      case TEXT:
+      case INTEGER:
+      case NEAR:
+        return;
+      case LIST:
+        for (let left = begin >>> 3; left > 0; left--) this.skip();
+        return;
+      case OBJECT:
+        while (this.count() !== 0) this.skip();
+        return;
+      case SHAPED:
+        for (let left = this.shapes[begin >>> 3]?.length ?? 0; left > 0; left--) this.skip();
+        return;
+      case NUMBER:
+        this.at += 8;
+        return;
+      default:
+        if (begin === AGAIN) this.count();
+        else single(begin);
+    }
+  }
+
   #again(): unknown {
     const start = this.at - 1;
     const first = start - this.count();

@@ -99,7 +99,7 @@ export async function valuesOf(
     case "runs": {
       // `/hooks why HOOK message`: runs of that hook.
       const of = typeof given.id === "string" && registry.get(given.id) ? { hookId: given.id } : {};
-      const configured = await store.automation.runs.list({ ...of, limit: NEWEST });
+      const configured = await store.automation.runs.brief({ ...of, limit: NEWEST });
       const dispatches = await store.journal.list({ ...of, limit: NEWEST });
       const isOf = ({ hookId }: { hookId: string }) => !("hookId" in of) || hookId === of.hookId;
       return [

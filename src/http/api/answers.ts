@@ -153,6 +153,9 @@ export const dispatch = z.object({
   redacted: z.boolean().describe("Whether what people wrote is masked."),
 });
 
+/** In a list: of two hundred, these could be many megabytes. */
+export const listedDispatch = dispatch.omit({ payload: true, result: true });
+
 const step = z.object({
   step: z.string(),
   outcome: z.enum(["passed", "skipping", "failed", "timed_out"]),
@@ -207,6 +210,8 @@ export const hookRun = z.object({
   dueAt: time,
   ...effect,
 });
+
+export const listedRun = hookRun.omit({ payload: true });
 
 /** One run of a configured hook: `kind` distinguishes it from a dispatch. */
 export const oneHookRun = hookRun.extend({

@@ -1,6 +1,6 @@
 /** /api/v1/runs: what fired, what came of it, and firing it once more. */
 import { z } from "zod";
-import { dispatch, hookRun, oneHookRun, page, pageNumber, pageSize } from "./answers.js";
+import { dispatch, listedDispatch, listedRun, oneHookRun, page, pageNumber, pageSize } from "./answers.js";
 import { endpoint } from "./endpoint.js";
 
 /** `/run` also takes messages and deliveries, and answers with all that they led to. */
@@ -25,7 +25,7 @@ export const runEndpoints = [
     method: "GET",
     path: "/runs",
     id: "listRuns",
-    summary: "Lists what fired lately, newest first.",
+    summary: "Lists what fired lately, newest first, without payloads and results: `GET /api/v1/runs/:id` has these.",
     query: z.object({
       filter: z
         .string()
@@ -38,8 +38,8 @@ export const runEndpoints = [
       limit: pageSize(200, 50),
     }),
     answer: z.object({
-      dispatches: z.array(dispatch),
-      runs: z.array(hookRun).describe("Only runs of configured hooks."),
+      dispatches: z.array(listedDispatch),
+      runs: z.array(listedRun).describe("Only runs of configured hooks."),
       ...page,
     }),
     // In chat, "last" shows one dispatch whole; here it is a page of one.
@@ -71,6 +71,7 @@ export const runEndpoints = [
     method: "POST",
     path: "/runs/:id/replay",
     id: "replayRun",
+    isLong: true,
     summary: "Fires a past dispatch, or one run of a dispatch, again with the payload of that time.",
     params: id,
     body: z

@@ -1,14 +1,15 @@
 /** Looking at runs: the history that operators see, and what the gates need to know after a restart. */
-import type { AutomationRunStore } from "../../domain/automation.js";
+import type { AutomationRunFilter, AutomationRunStore, BriefRun } from "../../domain/automation.js";
 import type { Connection } from "../connection.js";
 import { RUN_COLUMNS, type RunRecord, runOf, WAITS } from "./run-rows.js";
 import { createRunSpans } from "./run-spans.js";
 
 type Queries = Pick<
   AutomationRunStore,
-  "get" | "ledTo" | "list" | "started" | "waiting" | "waitingInLine" | "newestWaiting" | "span" | "spans"
+  "get" | "ledTo" | "list" | "brief" | "started" | "waiting" | "waitingInLine" | "newestWaiting" | "span" | "spans"
 >;
 
+const BRIEF_COLUMNS = "id, hook_id AS hookId, status, created_at AS createdAt";
 const EVER = Number.MAX_SAFE_INTEGER;
 
 export function createRunQueries(connection: Connection): Queries {
@@ -32,7 +33,24 @@ export function createRunQueries(connection: Connection): Queries {
   const newestWaiting = database.prepare<[string], RunRecord>(
     `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE hook_id = ? AND ${WAITS} ORDER BY seq DESC LIMIT 1`,
   );
-  const seqOf = (id: string | undefined) => (id === undefined ? EVER : (get.get(id)?.seq ?? 0));
+  const seq = database.prepare<[string], { seq: number }>("SELECT seq FROM automation_runs WHERE id = ?");
+  const seqOf = (id: string | undefined) => (id === undefined ? EVER : (seq.get(id)?.seq ?? 0));
+  const newest = <Row>(columns: string, { hookId, status, before, limit }: AutomationRunFilter): Row[] => {
+    const statuses = status === undefined ? undefined : typeof status === "string" ? [status] : status;
+    const conditions = ["seq < ?", ...(hookId === undefined ? [] : ["hook_id = ?"])];
+    if (statuses) conditions.push("status IN (SELECT value FROM json_each(?))");
+    const values = [
+      seqOf(before),
+      ...(hookId === undefined ? [] : [hookId]),
+      ...(statuses ? [JSON.stringify(statuses)] : []),
+      limit,
+    ];
+    return database
+      .prepare<unknown[], Row>(
+        `SELECT ${columns} FROM automation_runs WHERE ${conditions.join(" AND ")} ORDER BY seq DESC LIMIT ?`,
+      )
+      .all(...values);
+  };
 
   return {
     ...createRunSpans(connection),
@@ -43,24 +61,8 @@ export function createRunQueries(connection: Connection): Queries {
       }),
     // A semicolon comes next after a colon.
     ledTo: (root, limit) => read(() => ledTo.all(`${root}:`, `${root};`, limit).map(runOf)),
-    list: ({ hookId, status, before, limit }) =>
-      read(() => {
-        const statuses = status === undefined ? undefined : typeof status === "string" ? [status] : status;
-        const conditions = ["seq < ?", ...(hookId === undefined ? [] : ["hook_id = ?"])];
-        if (statuses) conditions.push("status IN (SELECT value FROM json_each(?))");
-        const values = [
-          seqOf(before),
-          ...(hookId === undefined ? [] : [hookId]),
-          ...(statuses ? [JSON.stringify(statuses)] : []),
-          limit,
-        ];
-        return database
-          .prepare<unknown[], RunRecord>(
-            `SELECT ${RUN_COLUMNS} FROM automation_runs WHERE ${conditions.join(" AND ")} ORDER BY seq DESC LIMIT ?`,
-          )
-          .all(...values)
-          .map(runOf);
-      }),
+    list: (filter) => read(() => newest<RunRecord>(RUN_COLUMNS, filter).map(runOf)),
+    brief: (filter) => read(() => newest<BriefRun>(BRIEF_COLUMNS, filter)),
     started: (hookId, since) =>
       read(() => {
         const last = lastStarted.get(hookId)?.at;

@@ -1,0 +1,11 @@
+/** Makes the rows of a list one after another, with the work of others in between: what a row is made of may be as long as a payload. */
+import { setImmediate } from "node:timers/promises";
+
+export async function oneByOne<T, Row>(found: readonly T[], make: (one: T) => Promise<Row>): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const one of found) {
+    rows.push(await make(one));
+    await setImmediate();
+  }
+  return rows;
+}
