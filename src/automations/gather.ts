@@ -1,7 +1,7 @@
 /** The context of a run: its steps, one after the other, each with its deadline, and what they mean for the handler. */
 
 import type { StepRecord } from "../domain/automation.js";
-import { errorMessage } from "../lib/errors.js";
+import { errorMessage, HookgateError } from "../lib/errors.js";
 import { formatDuration } from "../lib/time/duration.js";
 import { withoutUndefined } from "../lib/without-undefined.js";
 import { errorWithoutPaths } from "./paths.js";
@@ -10,7 +10,7 @@ import type { Progress } from "./run/progress.js";
 import type { RunContext } from "./run-context.js";
 import { isFailure, type Judged, type SkipCondition, type StepOutcome, shortCircuit } from "./short-circuit.js";
 import type { Step, StepResult } from "./step.js";
-import type { Rendering } from "./template.js";
+import { NO_JSON, type Rendering } from "./template.js";
 
 export interface GatheredStep {
   readonly step: Step;
@@ -75,9 +75,9 @@ export async function gather(
       const error = `steps[${index}] ${one.step.name}: ${wrongCondition}`;
       return { outcomes: judged.map(outcomeOf), records, next: { kind: "stop", error, timedOut: false } };
     }
-    const problem = one.required ? problemOf(outcome) : undefined;
-    if (problem !== undefined)
-      return { outcomes: judged.map(outcomeOf), records, next: stop(index, one.step, problem) };
+    const mustBeOk = one.required || (isFailure(outcome) && outcome.readsNoJson);
+    const problem = mustBeOk ? problemOf(outcome) : undefined;
+    if (problem !== undefined) return { outcomes: judged.map(outcomeOf), records, next: stop(index, one, problem) };
   }
   const reason = shortCircuit(judged, skipWhen);
   return {
@@ -137,6 +137,7 @@ async function runStep(
     return {
       error: whyNot(error, { timedOut, timeoutMs, isRunOver: context.signal.aborted }, context.folder),
       timedOut,
+      readsNoJson: (error instanceof HookgateError && error.code === NO_JSON) || undefined,
     };
   } finally {
     timer.cancel();
@@ -203,8 +204,13 @@ function problemOf(outcome: StepOutcome): { error: string; timedOut: boolean } |
     : undefined;
 }
 
-function stop(index: number, { name }: Step, { error, timedOut }: { error: string; timedOut: boolean }) {
-  return { kind: "stop" as const, error: `steps[${index}] ${name} is required: ${error}`, timedOut };
+function stop(
+  index: number,
+  { step: { name }, required }: GatheredStep,
+  { error, timedOut }: { error: string; timedOut: boolean },
+) {
+  const what = `steps[${index}] ${name}${required ? " is required" : ""}`;
+  return { kind: "stop" as const, error: `${what}: ${error}`, timedOut };
 }
 
 /** Nothing more is started in a run that was ended. */

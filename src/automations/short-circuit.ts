@@ -6,6 +6,7 @@ import { conditionProblems } from "../hooks/conditions/impossible-condition.js";
 import { compileOver } from "../hooks/registration/predicate.js";
 import { HookgateError } from "../lib/errors.js";
 import type { JsonSchema } from "../lib/validation/json-schema.js";
+import { noJsonProblem } from "./json-output.js";
 import type { FieldType, Step, StepFailure, StepResult } from "./step.js";
 import { fieldSchema, type StepNames, type TemplateNames } from "./template/names.js";
 
@@ -63,6 +64,9 @@ function compileExpression(source: string, step: Step, names: TemplateNames, own
         const found = condition({ step: visible(outcome), steps: outcomes.map(visible), event });
         if (found === true || found.error === undefined) return found === true;
         if (found.isValue) throw new HookgateError({ code: "CONDITION_NO_ANSWER", message: found.reason });
+        const noJson = found.error.includes("json") ? jsonLackedBy(outcome, outcomes) : undefined;
+        if (noJson !== undefined)
+          throw new HookgateError({ code: "CONDITION_NO_ANSWER", message: `${source}: ${noJson}` });
         return { unanswered: found.error };
       },
     };
@@ -94,7 +98,18 @@ function untyped(own: StepNames): JsonSchema {
 /** What an expression sees of a step. */
 function visible(outcome: StepOutcome): Record<string, unknown> {
   if (isFailure(outcome)) return { error: outcome.error, timedOut: outcome.timedOut, ok: false, empty: false };
-  return { ok: outcome.isOk ?? null, empty: outcome.isEmpty, text: outcome.text, ...outcome.value };
+  const seen = { ok: outcome.isOk ?? null, empty: outcome.isEmpty, text: outcome.text, ...outcome.value };
+  // `has(step.json)` asks for it, and anything else that reads it has no answer.
+  if (outcome.noJson !== undefined) delete (seen as { json?: unknown }).json;
+  return seen;
+}
+
+/** Which step brought no JSON, the own one first. */
+function jsonLackedBy(own: StepResult, outcomes: readonly StepOutcome[]): string | undefined {
+  const lacks = (one: StepOutcome) => !isFailure(one) && one.noJson !== undefined;
+  const index = lacks(own) ? outcomes.indexOf(own) : outcomes.findIndex(lacks);
+  const found = outcomes[index];
+  return found === undefined || isFailure(found) ? undefined : noJsonProblem(index, found.noJson ?? "");
 }
 
 function words({ okWord, fields }: Step): string {

@@ -58,6 +58,8 @@ export interface StepContext extends RunContext {
 export interface StepResult {
   /** `steps[0].stdout`, `steps[0].rows`, … */
   readonly value: Readonly<Record<string, unknown>>;
+  /** Why the field `json` is null although the step ran: what reads it fails. */
+  readonly noJson?: string | undefined;
   /** What `{{ step_0 }}` prints. */
   readonly text: string;
   /** No output, no rows, no body, no diff, no files. */
@@ -72,4 +74,6 @@ export interface StepResult {
 export interface StepFailure {
   readonly error: string;
   readonly timedOut: boolean;
+  /** It reads the JSON of a step that brought none, which ends the run even where the step is not required. */
+  readonly readsNoJson?: true | undefined;
 }

@@ -67,7 +67,7 @@ test("a decision with a field that does not exist is a failed run that names the
   });
 });
 
-test("JSON that is nested too deep is a failed run with the reason as a decision, and null as a step's JSON", async () => {
+test("JSON that is nested too deep is a failed run with the reason as a decision, and where it is read as a step's JSON", async () => {
   const live = await liveApp({
     "hookgate.yaml": `hooks:
   - { id: decides, on: message_sending, run: { shell: { command: [cat, deep.json] } } }
@@ -84,8 +84,48 @@ test("JSON that is nested too deep is a failed run with the reason as a decision
     status: "failed",
     statusReason: expect.stringContaining("it is nested deeper than 100 levels"),
   });
-  expect((await live.ended("reads")).attempts[0]?.output).toMatchObject({ stdout: "json: \n" });
+  expect(await live.ended("reads")).toMatchObject({
+    status: "failed",
+    statusReason: expect.stringContaining("steps[0] brought no JSON: the output is nested deeper than 100 levels"),
+  });
   expect(await live.room()).toContain("hello");
+});
+
+test("what reads the JSON of a step that brought none fails the run, and nothing of it goes out", async () => {
+  const hook = (id: string, file: string, run: string, more = "", then = "") =>
+    `  - { id: ${id}, trigger: manual, context: [{ read_file: { path: ${file}${more} } }${then}], run: { chat: { to: "web:web:general", text: "${id} ${run}" } } }\n`;
+  const json = "{{ steps[0].json.version }}";
+  const removes = ', { shell: { command: [sh, -c, "touch removed", "{{ steps[0].json.id }}"] } }';
+  const live = await liveApp({
+    "hookgate.yaml": `hooks:
+${hook("page", "page.html", json)}${hook("broken", "broken.json", json)}${hook("empty", "empty.json", json)}${hook("cut", "good.json", json, ", max_bytes: 9")}
+${hook("assigned", "page.html", "{% assign v = steps[0].json.version %}{{ v }}")}${hook("asked", "page.html", "{% if steps[0].json.version == 1 %}{% endif %}well")}
+${hook("later", "page.html", "removed", "", removes)}${hook("condition", "page.html", "new", ", skip_if: step.json.version == '1'")}
+${hook("default", "page.html", "{{ step_0.json.version | default: 'none' }}")}${hook("has", "page.html", "none", ", skip_if: has(step.json)")}${hook("text", "page.html", "{{ steps[0].text }}")}${hook("good", "good.json", json)}`,
+    "page.html": "<html>Please log in</html>",
+    "broken.json": '{"version":"1"',
+    "empty.json": "\n",
+    "good.json": '{"version":"1"}',
+  });
+  const none = "steps[0] brought no JSON: the output";
+  const page = `${none} is a page (HTML or XML)`;
+  const reasons = {
+    page: `text: ${page}`,
+    broken: `${none} is other text`,
+    empty: `${none} is empty`,
+    cut: `${none} was cut at 9 bytes, so raise \`max_bytes\` of the step`,
+    assigned: page,
+    asked: page,
+    later: `steps[1] shell: command[3]: ${page}`,
+    condition: `steps[0] read_file: step.json.version == '1': ${page}`,
+  };
+  for (const [id, reason] of Object.entries(reasons))
+    expect(await live.fire(id)).toMatchObject({ status: "failed", statusReason: expect.stringContaining(reason) });
+  for (const id of ["default", "has", "text", "good"])
+    expect(await live.fire(id), id).toMatchObject({ status: "succeeded" });
+  await until(async () => (await live.room()).length === 4, "four messages");
+  expect(await live.room()).toEqual(["default none", "has none", "text <html>Please log in</html>", "good 1"]);
+  expect(() => live.file("removed")).toThrow();
 });
 
 test("a value that an earlier hook overruled is no success", async () => {

@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
-import { readJson } from "../../lib/validation/json-depth.js";
+import { jsonOutput } from "../json-output.js";
 import { authHeaders, withoutLogin } from "../outgoing/authorize.js";
 import { type Composed, compose, redirectProblem, targetOf } from "../outgoing/compose.js";
 import {
@@ -72,6 +72,7 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
     if (redirect !== undefined) throw new HookgateError({ code: "OUTGOING_REDIRECTS", message: redirect });
     const answer = withoutLogin(response, options.auth, reach);
     const text = answer.body.toString("utf8");
+    const { json, noJson } = jsonOutput(text, answer.truncated ? maxBytes : undefined);
     const isOk = answer.status >= 200 && answer.status < 300;
     return {
       value: {
@@ -79,9 +80,10 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
         ok: isOk,
         headers: shownHeaders(answer.headers),
         body: text,
-        json: readJson(text) ?? null,
+        json,
         truncated: answer.truncated,
       },
+      noJson,
       text,
       // An error page without words is still an error: it must not pass for "nothing to do".
       isEmpty: isOk && text.trim() === "",

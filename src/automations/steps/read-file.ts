@@ -1,6 +1,6 @@
 /** `- read_file:`: the text of a file in the definition's folder. */
 import { z } from "zod";
-import { readJson } from "../../lib/validation/json-depth.js";
+import { jsonOutput } from "../json-output.js";
 import { locate, openFile, pathProblems, readStart, rootField } from "../paths.js";
 import type { Step } from "../step.js";
 
@@ -34,15 +34,17 @@ export const readFileStep: Step<z.output<typeof readFileOptions>> = {
       const isTruncated = size > bytes.length;
       // A character that was cut in two at the end is left out.
       const text = new TextDecoder("utf-8").decode(bytes, { stream: isTruncated });
+      const { json, noJson } = jsonOutput(text, isTruncated ? maxBytes : undefined);
       return {
         value: {
           path: place.name,
           text,
-          json: (isTruncated ? undefined : readJson(text)) ?? null,
+          json,
           sizeBytes: size,
           modifiedAt: mtime.toISOString(),
           truncated: isTruncated,
         },
+        noJson,
         text: isTruncated ? `${text}\n[… ${size - bytes.length} bytes cut]` : text,
         isEmpty: text.trim() === "",
       };

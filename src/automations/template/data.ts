@@ -2,7 +2,17 @@
  * What templates read: plain copies of the event and of what the steps brought, so that no template reaches a function, a getter or a
  * prototype of ours. Every object prints as JSON, and a step as its text.
  */
+import { noJsonProblem } from "../json-output.js";
 import type { StepFailure, StepResult } from "../step.js";
+
+/** The JSON of a step that has none is read. */
+class NoJson extends Error {}
+
+/** The library wraps what was thrown, maybe more than once. */
+export function isNoJson(error: unknown): boolean {
+  if (typeof error !== "object" || error === null) return false;
+  return error instanceof NoJson || ("originalError" in error && isNoJson(error.originalError));
+}
 
 export interface TemplateScope {
   readonly event: unknown;
@@ -73,7 +83,13 @@ function stepData(outcome: StepResult | StepFailure | undefined, index: number, 
   }
   const common = { ok: outcome.isOk ?? true, empty: outcome.isEmpty, error: null, timedOut: false };
   const absent = Object.fromEntries(fields.map((field) => [field, null]));
-  return printedAs(outcome.text, { ...common, ...absent, ...outcome.value });
+  const data = printedAs(outcome.text, { ...common, ...absent, ...outcome.value });
+  const { noJson } = outcome;
+  if (noJson === undefined) return data;
+  const get = () => {
+    throw new NoJson(noJsonProblem(index, noJson));
+  };
+  return Object.defineProperty(data, "json", { get, enumerable: false });
 }
 
 function printedAs(text: string, values: Record<string, unknown>): object {

@@ -1,6 +1,7 @@
 /** What filters name in their arguments: fields of the items of a list, and the form of a date. */
 import type { Value } from "liquidjs";
 import { timezoneProblem } from "../../lib/time/timezone.js";
+import { isNoJson } from "./data.js";
 import { liquid } from "./engine.js";
 
 export type Filter = Value["filters"][number];
@@ -41,6 +42,20 @@ export function fieldsOf(filters: readonly Filter[]): string[][] {
     if (!keepsItems(filter)) break;
   }
   return paths;
+}
+
+/** `steps[0].json.x | default: "none"` prints its other value for a step that brought no JSON, as for a field that is not there. */
+export function letDefaultStandIn({ filters, initial }: Value): void {
+  if (filters[0]?.name !== "default") return;
+  const evaluate = initial.evaluate.bind(initial);
+  initial.evaluate = function* (...given) {
+    try {
+      return yield* evaluate(...given);
+    } catch (error) {
+      if (isNoJson(error)) return undefined;
+      throw error;
+    }
+  };
 }
 
 /** Without an argument they fail, print NaN, or do nothing. */

@@ -8,7 +8,7 @@ import type { FieldType } from "../step.js";
 import { COMMON_STEP_FIELDS, TIMING_NAMES } from "./data.js";
 import { plainEngine } from "./engine.js";
 import { filterProblem } from "./filters.js";
-import { filtersIn, ITEM, isNested, type Path, pathsOf } from "./paths.js";
+import { ITEM, isNested, type Path, pathsOf, valuesIn } from "./paths.js";
 
 /** `fields` is absent when nothing is known of the step. */
 export interface StepNames {
@@ -38,7 +38,8 @@ export interface TemplateNames {
 /** What is wrong with the names and the filters; empty when all is well. */
 export function nameProblems(engine: Liquid, template: Template[], source: string, names: TemplateNames): string[] {
   const paths = pathsOf(engine, template);
-  const problems = [...paths.map((path) => pathProblem(path, names)), ...filtersIn(template).map(filterProblem)].filter(
+  const filters = valuesIn(template).flatMap((value) => value.filters);
+  const problems = [...paths.map((path) => pathProblem(path, names)), ...filters.map(filterProblem)].filter(
     (one) => one !== undefined,
   );
   if (paths.length === 0 && problems.length === 0) problems.push(...constantProblem(source));

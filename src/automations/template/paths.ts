@@ -1,7 +1,7 @@
 /** Every path that a template reads, from the event, the steps or the times on: what `for` and `assign` name is traced to where it comes from. */
 import type { Arguments, ForTag, Liquid, Template, Value, Variable } from "liquidjs";
 import { liquid } from "./engine.js";
-import { type Filter, fieldsOf, keepsItems } from "./filters.js";
+import { fieldsOf, keepsItems } from "./filters.js";
 
 /** Any item of a list. */
 export const ITEM = Symbol("item");
@@ -65,11 +65,11 @@ export function pathsOf(engine: Liquid, templates: readonly Template[]): Path[] 
   }
 }
 
-/** All filters, those of nested blocks, too. */
-export function filtersIn(templates: readonly Template[]): Filter[] {
+/** All values, those of nested blocks, too. */
+export function valuesIn(templates: readonly Template[]): Value[] {
   return templates.flatMap((template) => [
-    ...[...(template.arguments?.() ?? [])].flatMap((one) => (one instanceof liquid().Value ? one.filters : [])),
-    ...filtersIn(childrenOf(template)),
+    ...[...(template.arguments?.() ?? [])].filter((one) => one instanceof liquid().Value),
+    ...valuesIn(childrenOf(template)),
   ]);
 }
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { httpStep } from "../../../src/automations/steps/http.js";
 import { type Endpoint, openEndpoint } from "../endpoint.js";
 import { type FixtureOptions, handlerContext } from "../handler-context.js";
-import { failureOf, oneStep } from "./gathering.js";
+import { failureOf, gatherSteps, oneStep, type WrittenStep } from "./gathering.js";
 
 let endpoint: Endpoint;
 beforeAll(async () => {
@@ -140,6 +140,30 @@ describe("the http step", () => {
     endpoint.script({ status: 200, body: `["${"x".repeat(50_000)}"]` });
     const { value } = await run({}, {}, 100);
     expect(value).toMatchObject({ body: expect.stringMatching(/^\["x{98}$/), json: null });
+    endpoint.script({ status: 200, body: "12345" });
+    expect((await run({}, {}, 4)).value).toMatchObject({ body: "1234", json: null, truncated: true });
+  });
+
+  it("is asked for nothing with a part of an answer that was no JSON", async () => {
+    const written: WrittenStep[] = [
+      { http: { url: `${endpoint.url}/latest` } },
+      { http: { url: `${endpoint.url}/items/{{ steps[0].json.id }}`, method: "DELETE" } },
+    ];
+    for (const [body, why] of [
+      ["<html>Please log in</html>", "is a page (HTML or XML)"],
+      [`{"id":5,"more":"${"x".repeat(70_000)}"}`, "was cut at 64000 bytes, so raise `max_bytes` of the step"],
+      ["", "is empty"],
+    ]) {
+      endpoint.script({ status: 200, body });
+      const { next } = await gatherSteps(written);
+      expect(next).toMatchObject({
+        error: expect.stringContaining(`steps[1] http: url: steps[0] brought no JSON: the output ${why}`),
+      });
+      expect(endpoint.seen.map(({ method }) => method)).toEqual(["GET"]);
+    }
+    endpoint.script({ status: 200, body: '\uFEFF{"id":5}' });
+    expect(await gatherSteps(written)).toMatchObject({ next: { kind: "run" } });
+    expect(endpoint.seen.at(-1)).toMatchObject({ method: "DELETE", path: "/items/5" });
   });
 
   it("fails when nobody answers, in time or at all", async () => {
