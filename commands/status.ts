@@ -83,6 +83,7 @@ export const status = defineCommand({
           dispatches: health.givenUp.map(({ dispatchId }) => dispatchId).filter((id) => id !== ""),
           missions: health.held.missions.map(({ id }) => id),
           schedules: health.held.schedules.map(({ id }) => id),
+          runs: health.held.runs.map(({ id }) => id),
         },
         events: deps.eventLoad?.() ?? [],
         plugins: plugins.map(({ module, id, state, reason }) => ({ module, id, state, reason })),
@@ -166,7 +167,7 @@ async function examine(deps: CommandDeps): Promise<Health> {
     deps.problems?.(),
     deps.store.outbox.oldestOpen().catch(() => undefined), // what is wrong with the store is shown as such
     failingDeliveries(deps.store.outbox, now).catch(() => []), // as above
-    heldAfterCrashes(deps).catch(() => ({ tasks: [], missions: [], schedules: [] })), // as above
+    heldAfterCrashes(deps).catch(() => ({ tasks: [], missions: [], schedules: [], runs: [] })), // as above
     silentlyGivenUp(deps).catch(() => []), // the same
     deps.alerts?.counts({}).catch(() => undefined), // the same
     unansweredPolicies(deps).catch(() => []), // the same
@@ -275,11 +276,12 @@ function verdict(
   return { title: `Up${waiting}${troubles.length === 0 ? "" : `, but ${troubles.join(", ")}`}`, tone: "warning" };
 }
 
-function heldText({ tasks, missions, schedules }: HeldAfterCrashes): string | undefined {
+function heldText({ tasks, missions, schedules, runs }: HeldAfterCrashes): string | undefined {
   const held = [
     tasks.length > 0 && count(tasks.length, "task"),
     missions.length > 0 && count(missions.length, "mission"),
     schedules.length > 0 && count(schedules.length, "schedule"),
+    runs.length > 0 && count(runs.length, "background run"),
   ].filter((one) => typeof one === "string");
   return held.length === 0 ? undefined : `${held.join(" and ")} stopped by an end of the gateway`;
 }

@@ -1,4 +1,5 @@
 /** Work that waits for an operator, or was skipped, because the gateway ended while it, or hooks about it, ran. */
+import type { AutomationRun } from "../../src/domain/automation.js";
 import type { Mission } from "../../src/domain/orchestrator/mission.js";
 import type { Schedule } from "../../src/domain/orchestrator/schedule.js";
 import type { Task } from "../../src/domain/orchestrator/task.js";
@@ -11,6 +12,7 @@ import { ago, code, count, plain } from "../show/text.js";
 /** How much blocked work is looked through. */
 const LAST = 200;
 const MAX_NAMED = 5;
+const DAY_MS = 24 * 3_600_000;
 /** Who refuses a start whose hooks are not called again. */
 const GATEWAY = "hookgate";
 
@@ -19,24 +21,35 @@ export interface HeldAfterCrashes {
   missions: Mission[];
   /** Their newest start was refused, and is not made good by itself. */
   schedules: Schedule[];
+  /** Background runs of the last day that are not run again. */
+  runs: AutomationRun[];
 }
 
-export async function heldAfterCrashes({ tasks, missions, schedules }: CommandDeps): Promise<HeldAfterCrashes> {
-  const [blocked = [], known = [], planned = []] = await Promise.all([
+export async function heldAfterCrashes({
+  tasks,
+  missions,
+  schedules,
+  automations,
+  clock,
+}: CommandDeps): Promise<HeldAfterCrashes> {
+  const [blocked = [], known = [], planned = [], interrupted = []] = await Promise.all([
     tasks?.store.list({ status: ["blocked", "review"], limit: LAST }),
     missions?.list({ limit: LAST }),
     schedules?.list(),
+    automations?.runs.list({ status: "interrupted", limit: LAST }),
   ]);
+  const since = clock.now() - DAY_MS;
   const isHeld = ({ hold }: Pick<Task | Mission, "hold">) => hold?.kind === "interruption";
   return {
     tasks: blocked.filter(isHeld),
     missions: known.filter(isHeld),
     schedules: planned.filter(({ last }) => last?.kind === "vetoed" && last.by === GATEWAY),
+    runs: interrupted.filter(({ isRepeatable, endedAt = 0 }) => isRepeatable && endedAt > since),
   };
 }
 
 /** One line for each kind of work, each with what to do about it. */
-export function heldLines({ tasks, missions, schedules }: HeldAfterCrashes): string[] {
+export function heldLines({ tasks, missions, schedules, runs }: HeldAfterCrashes): string[] {
   return [
     ...(tasks.length > 0
       ? [
@@ -54,6 +67,11 @@ export function heldLines({ tasks, missions, schedules }: HeldAfterCrashes): str
         ({ id, last }) =>
           `⚠ schedule ${code(id)} did not start its mission: ${plain(last?.reason ?? "", 120)}. ${code(`/schedule run ${id}`)} starts it now.`,
       ),
+    ...(runs.length > 0
+      ? [
+          `⚠ ${count(runs.length, "background run")} of ${named([...new Set(runs.map(({ hookId }) => code(hookId)))])} ${runs.length === 1 ? "does" : "do"} not run again: the gateway ended while ${runs.length === 1 ? "it" : "they"} ran. ${code("/runs interrupted")}`,
+        ]
+      : []),
     ...(schedules.length > MAX_NAMED ? [`and ${schedules.length - MAX_NAMED} more: ${code("/schedule list")}`] : []),
   ];
 }
