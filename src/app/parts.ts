@@ -78,6 +78,7 @@ export class Parts extends OnGround {
   readonly stops = new OrdinaryStops(this.ground.store.keyValue, this.ground.clock, this.ground.logger);
   readonly #kernel = assembleRegistry({
     stops: this.stops,
+    turns: () => this.gateway.runTurns,
     store: this.ground.store,
     moves: this.moves,
     journal: this.metrics.journal(this.ground.store.journal),

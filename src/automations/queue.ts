@@ -11,6 +11,7 @@ import {
   type TakenRun,
 } from "../domain/automation.js";
 import type { Work } from "../domain/work.js";
+import type { RunTurns } from "../gateway/inbound/suspects.js";
 import type { BackgroundEnd, BackgroundPort, BackgroundRun, BackgroundRunner } from "../hooks/background.js";
 import { untilWritten } from "../lib/concurrency/until-written.js";
 import { createWork } from "../lib/concurrency/work.js";
@@ -21,7 +22,7 @@ import type { OrdinaryStops } from "../pending/ordinary-stops.js";
 import type { Definition } from "./definition/definition.js";
 import { createHeldLeases, type HeldLeases } from "./queue/held-leases.js";
 import { lineOf, whyFull } from "./queue/line.js";
-import { recoverTaken, startOf } from "./queue/recover.js";
+import { countAgain, type Recovery, recover, startOf } from "./queue/recover.js";
 import { backgroundOf, rowOf } from "./queue/rows.js";
 import { closeRow, withStop } from "./queue/settle.js";
 import type { Leases } from "./run/deps.js";
@@ -32,6 +33,8 @@ import type { Progress } from "./run/progress.js";
 export interface QueueOptions {
   runs: AutomationRunStore;
   stops: Pick<OrdinaryStops, "stoppedAt" | "started" | "forget">;
+  /** Keeps runs apart from what may crash the process. Needed from the start on. */
+  readonly turns: RunTurns;
   /** This process, among those that hold leases. */
   owner: string;
   readonly leaseMs: number;
@@ -130,6 +133,7 @@ class StoredRuns implements Queue {
     runsAgain: () => false,
     ended: () => {},
   };
+  readonly #again = () => this.wake();
   #isStarted = false;
   #takesMore = true;
   readonly #work: Work;
@@ -273,11 +277,19 @@ class StoredRuns implements Queue {
     const { runs, owner, clock } = this.#options;
     const hasRoom = () => this.#active.size < this.#options.maxRunning;
     while (this.#takesMore && hasRoom() && !this.#deps.isPaused()) {
-      const left = this.#leftRuns();
-      const taken = await runs.take(owner, clock.now(), this.#options.leaseMs, left);
-      if (taken === undefined) return runs.nextDue(left);
-      // A lease of this process that ended is renewed by that, and its run goes on: the clock was set forward, or the process was suspended.
-      if (!this.#leases.isHeld(taken.run.id)) this.#startRun(taken);
+      const leave = this.#options.turns.enterRun(this.#again);
+      let isLeft = false;
+      try {
+        const left = { ...this.#leftRuns(), isExpiredOnly: leave === undefined };
+        const taken = await runs.take(owner, clock.now(), this.#options.leaseMs, left);
+        if (taken === undefined) return await runs.nextDue(left);
+        // A lease of this process that ended is renewed by that, and its run goes on: the clock was set forward, or the process was suspended.
+        if (this.#leases.isHeld(taken.run.id)) continue;
+        isLeft = !taken.isTakenOver;
+        this.#startRun(taken, leave);
+      } finally {
+        if (!isLeft) leave?.();
+      }
     }
     return undefined; // the next run that ends wakes it again
   }
@@ -310,16 +322,36 @@ class StoredRuns implements Queue {
     });
   }
 
-  #startRun(taken: TakenRun): void {
-    const { row, hookId } = { row: taken.run, hookId: taken.run.hookId };
-    this.#active.set(row.id, { row, progress: this.#listeners.get(row.id)?.progress });
+  /** `leave`: to be called at its end, when it is no suspect. */
+  #startRun({ run: row, isTakenOver }: TakenRun, leave = () => {}): void {
+    const { id, hookId } = row;
+    const { turns, stops, logger } = this.#options;
     this.#perHook.set(hookId, (this.#perHook.get(hookId) ?? 0) + 1);
-    if (!taken.isTakenOver) this.#count(hookId, -1);
-    this.#leases.hold(row.id);
-    void this.#execute(taken)
+    this.#leases.hold(id);
+    if (!isTakenOver) {
+      this.#count(hookId, -1);
+      void this.#run(row).finally(leave);
+      return;
+    }
+    const { runsAgain, isAwaited } = this.#deps;
+    const recovery = recover(row, this.#deps.definition(hookId), { stops, runsAgain, isAwaited, logger });
+    if ("over" in recovery) void this.#run(row, recovery);
+    else
+      void turns.runInTurn(recovery.rule, async () => {
+        if (this.#takesMore && !this.#deps.isPaused()) return this.#run(row, recovery);
+        // Its row stays as it is: it is taken over again when its lease has ended.
+        this.#free(row);
+      });
+  }
+
+  /** Never rejects. */
+  #run(row: AutomationRun, recovery?: Recovery): Promise<void> {
+    const { id, hookId } = row;
+    this.#active.set(id, { row, progress: this.#listeners.get(id)?.progress });
+    return this.#execute(row, recovery)
       .catch((error: unknown): RunOutcome => {
         this.#options.logger.error(
-          { hook: hookId, run: row.id, error: errorMessage(error) },
+          { hook: hookId, run: id, error: errorMessage(error) },
           "a stored run could not be brought to its end",
         );
         return { status: "interrupted", reason: errorMessage(error) };
@@ -327,13 +359,18 @@ class StoredRuns implements Queue {
       .then((outcome) => this.#runEnded(row, outcome));
   }
 
-  #runEnded({ id, hookId }: AutomationRun, outcome: RunOutcome): void {
+  #free({ id, hookId }: AutomationRun): void {
     this.#leases.drop(id);
-    this.#options.stops.forget(startOf(id));
-    this.#active.delete(id);
     const left = (this.#perHook.get(hookId) ?? 1) - 1;
     if (left === 0) this.#perHook.delete(hookId);
     else this.#perHook.set(hookId, left);
+  }
+
+  #runEnded(row: AutomationRun, outcome: RunOutcome): void {
+    const { id, hookId } = row;
+    this.#free(row);
+    this.#options.stops.forget(startOf(id));
+    this.#active.delete(id);
     if (outcome.status === "queued") this.#count(hookId, 1);
     if (outcome.status === "skipped" && outcome.by === "gone")
       this.#dropped.set(hookId, (this.#dropped.get(hookId) ?? 0) + 1);
@@ -343,14 +380,15 @@ class StoredRuns implements Queue {
     this.wake();
   }
 
-  async #execute(taken: TakenRun): Promise<RunOutcome> {
+  async #execute(row: AutomationRun, recovery?: Recovery): Promise<RunOutcome> {
     const { runs, stops, owner, clock } = this.#options;
-    const row = taken.run;
     const startedAt = clock.now();
-    const definition = this.#deps.definition(row.hookId);
-    const { runsAgain, isAwaited } = this.#deps;
-    const lost = await recoverTaken(taken, definition, { runs, stops, owner, runsAgain, isAwaited });
-    const over = lost ?? (await this.#standIn(row, definition));
+    const over =
+      recovery === undefined
+        ? await this.#standIn(row, this.#deps.definition(row.hookId))
+        : "over" in recovery
+          ? recovery.over
+          : await countAgain(row, runs, owner);
     if (over !== undefined) return this.#close(row, over);
     if (row.pendingPayload === undefined)
       return this.#close(row, { status: "interrupted", reason: "what it was to run with cannot be read in the store" });

@@ -187,6 +187,8 @@ export interface LeftRuns {
   /** Those of `absent` without whose definition no run is ended: what an earlier process left running is left, too. */
   unread: readonly string[];
   keptSince: number;
+  /** Only runs whose lease expired are taken. */
+  isExpiredOnly?: boolean;
 }
 
 export interface AutomationRunStore {

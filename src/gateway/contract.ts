@@ -17,6 +17,7 @@ import type { Pending } from "../pending/pending.js";
 import type { Command, CommandAnswer } from "./commands.js";
 import type { AccessConfig, GatewayConfig, OperatorsConfig } from "./config.js";
 import type { Deps, Offers } from "./deps.js";
+import type { RunTurns } from "./inbound/suspects.js";
 import type { MovedChats } from "./moved-chats.js";
 import type { Observer } from "./observe.js";
 import type { Listens, Place } from "./people/access.js";
@@ -144,6 +145,8 @@ export interface Gateway {
   status(): Promise<GatewayStatus>;
   /** Calls hooks about other work than messages apart from what may crash the process. `cutOffs`: how often it ended while they ran. */
   inTurn<T>(cutOffs: number, work: () => Promise<T>): Promise<T>;
+  /** The same for stored runs in the background. */
+  readonly runTurns: RunTurns;
   readonly identify: Identify;
   /** Why a claim of `inbound_claim` cannot be carried out; undefined when it can. */
   refuseClaim(claim: Readonly<Record<string, unknown>>): string | undefined;

@@ -50,6 +50,13 @@ export interface LaneRow extends InboxRow {
 /** Names the handling of a row where its starts are counted. */
 export const startOf = ({ id }: Pick<InboxRow, "id">) => `m${id}`;
 
+/** A row of the store, with what is known of the end of the process that was at it. */
+export function laneRow(row: InboxRow, stops: OrdinaryStops): LaneRow {
+  const work = startOf(row);
+  const isCutOff = row.status === "running" && stops.stoppedAt(work, row.attempts) === undefined;
+  return { conversation: conversationOf(row.event), isStarted: false, isCutOff, stops: stops.of(work), ...row };
+}
+
 /** Attempts that nothing put off and no stop cut off. */
 export const attemptsMade = ({ attempts, deferrals, stops = 0 }: LaneRow) => attempts - deferrals - stops;
 
@@ -164,13 +171,7 @@ export class Lane extends Key {
     this.#missed = 0;
     const read = await this.#shared.inbox.lane(this.key, this.#lastId, READ_ROWS);
     this.#hasMore = read.length === READ_ROWS || this.#missed > 0;
-    for (const row of read) {
-      const { stops } = this.#shared;
-      const work = startOf(row);
-      const isCutOff = row.status === "running" && stops.stoppedAt(work, row.attempts) === undefined;
-      const conversation = conversationOf(row.event);
-      this.#rows.push({ conversation, isStarted: false, isCutOff, stops: stops.of(work), ...row });
-    }
+    this.#rows.push(...read.map((row) => laneRow(row, this.#shared.stops)));
     this.#lastId = read.at(-1)?.id ?? this.#lastId;
     this.#shared.rows += read.length;
     return this.#rows[0];

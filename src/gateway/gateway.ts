@@ -17,6 +17,7 @@ import type { CommandAnswer } from "./commands.js";
 import { complete } from "./complete.js";
 import { completeAddress, takesCopies } from "./complete-address.js";
 import type { AnswersTo, Gateway, GatewayOptions, Invocation, RepliedTo, SendOptions } from "./contract.js";
+import { laneRow } from "./conversation.js";
 import { Conversations } from "./conversations.js";
 import type { Deps } from "./deps.js";
 import { destinationProblem } from "./destination-problem.js";
@@ -26,7 +27,7 @@ import { answersTo } from "./inbound/forward.js";
 import { senderKey, shareHolder, tooMuchWaiting, waitingTooMany } from "./inbound/not-taken.js";
 import { CommandTable } from "./inbound/parse-command.js";
 import type { Inbound, KeepFile } from "./inbound/receiving.js";
-import { Suspects } from "./inbound/suspects.js";
+import { type RunTurns, Suspects } from "./inbound/suspects.js";
 import { decideNote } from "./inbound/unanswered.js";
 import { workLane } from "./inbound/work-lane.js";
 import { invoke } from "./invoke.js";
@@ -136,7 +137,7 @@ class RunningGateway implements Gateway {
     const { send_timeout, inbox_attempts } = config.gateway;
     this.#gate = new SendGate(clock, send_timeout, (queue) => this.#wakeQueue(queue));
     this.#suspects = new Suspects(
-      inbox_attempts,
+      { maxAttempts: inbox_attempts, clock },
       (lane) => this.#conversations.wake(lane),
       this.#gate,
       () => store.written(),
@@ -180,6 +181,10 @@ class RunningGateway implements Gateway {
 
   inTurn<T>(cutOffs: number, work: () => Promise<T>): Promise<T> {
     return this.#suspects.inTurn(cutOffs, work);
+  }
+
+  get runTurns(): RunTurns {
+    return this.#suspects;
   }
 
   async start(): Promise<void> {
@@ -370,15 +375,18 @@ class RunningGateway implements Gateway {
     this.#pending.handle(DELIVERY_ENDS, (item) => notifyPending(item, this.#out), { callsHooks: true });
     this.#pending.handle(LATE_NOTE, (item) => decideNote(item, this.#in));
     await this.#pending.resume([DELIVERY_ENDS, LATE_NOTE]);
+    const lanes = new Set<string>();
     for (let afterId = 0; ; ) {
       const rows = await inbox.unfinished(afterId, RESUME_PAGE);
       for (const row of rows) {
+        this.#suspects.expect(laneRow(row, this.#deps.stops));
         this.#pressure.add(shareHolder(row.event));
-        this.#conversations.wake(this.#conversations.laneOf(row.lane).reload());
+        lanes.add(row.lane);
       }
       afterId = rows.at(-1)?.id ?? afterId;
       if (rows.length < RESUME_PAGE) break;
     }
+    for (const lane of lanes) this.#conversations.wake(this.#conversations.laneOf(lane).reload());
     for (const { queue, dueAt } of await outbox.pending()) {
       this.#conversations.wake(this.#conversations.queueOf(queue).read(), this.#boundedDue(dueAt));
     }

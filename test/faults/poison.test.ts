@@ -2,14 +2,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
 import { FAKE_TOKEN, FakeTelegram } from "../fakes/telegram/server.js";
 import { invoke } from "../flow/stack.js";
-import { type GatewayProcess, gatewayProcess, TOKEN } from "../support/gateway-process.js";
+import { type GatewayProcess, gatewayProcess } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
+import { type Letters, lettersOf, ROOMS, say, supervise, textsOf } from "./supervised.js";
 
-const ROOMS = Array.from({ length: 24 }, (_, n) => `room-${n}`);
 const PLUGIN = resolve(import.meta.dirname, "../fixtures/plugins/poison.mjs");
 
 const folders: string[] = [];
@@ -39,49 +38,6 @@ async function startGateway(flags: string[] = []): Promise<GatewayProcess> {
   processes.push(gateway);
   await gateway.start();
   return gateway;
-}
-
-/** As the page does it: the same nonce until the server confirms it. */
-async function say(gateway: GatewayProcess, room: string, text: string, isOver: () => boolean): Promise<void> {
-  while (!isOver()) {
-    const answer = await fetch(`${gateway.url}/api/rooms/${room}/messages`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
-      body: JSON.stringify({ text, nonce: `nonce-${room}-${text.replaceAll(" ", "-")}` }),
-    }).catch(() => undefined);
-    if (answer?.ok) return;
-    await sleep(20);
-  }
-}
-
-/** Starts the process again whenever it ends, until `isOver`. Gives how often. */
-async function supervise(gateway: GatewayProcess, isOver: () => boolean): Promise<number> {
-  let restarts = 0;
-  while (!isOver()) {
-    if (!gateway.running() && !isOver()) {
-      restarts++;
-      await gateway.start();
-    }
-    await sleep(20);
-  }
-  return restarts;
-}
-
-interface Letters {
-  letters: { id: string; box: string; status: string }[];
-  inbox: Record<string, number>;
-}
-
-const lettersOf = async (gateway: GatewayProcess) => {
-  const answer = await invoke(gateway.url, "/outbox list dead").catch(() => undefined);
-  return answer?.data as Letters | undefined;
-};
-
-async function textsOf(gateway: GatewayProcess, room: string): Promise<string[]> {
-  const answer = await fetch(`${gateway.url}/api/rooms/${room}/messages?limit=200`, {
-    headers: { authorization: `Bearer ${TOKEN}` },
-  });
-  return ((await answer.json()) as { messages: { text: string }[] }).messages.map(({ text }) => text);
 }
 
 it.each([1, 6])(

@@ -16,6 +16,7 @@ interface RegistryDeps extends Pick<RegistryOptions<Catalogue>, "journal" | "ove
   refusal(hookId: string): string | undefined;
   store: Pick<Store, "automation">;
   stops: QueueOptions["stops"];
+  turns(): QueueOptions["turns"];
   moves: Pick<MovedChats, "former">;
   /** As it is now: a reload changes it. */
   config(): Config;
@@ -23,7 +24,7 @@ interface RegistryDeps extends Pick<RegistryOptions<Catalogue>, "journal" | "ove
   logger: Logger;
 }
 
-export function assembleRegistry({ store, stops, moves, config, refusal, ...deps }: RegistryDeps): {
+export function assembleRegistry({ store, stops, turns, moves, config, refusal, ...deps }: RegistryDeps): {
   queue: Queue;
   registry: HookRegistry;
 } {
@@ -31,6 +32,9 @@ export function assembleRegistry({ store, stops, moves, config, refusal, ...deps
   const queue = createQueue({
     runs: store.automation.runs,
     stops,
+    get turns() {
+      return turns();
+    },
     owner: newId("g", clock.now()),
     get leaseMs() {
       return config().automations.lease;

@@ -1,6 +1,8 @@
 /** A run whose owner is gone: run again when it may happen twice, else ended, with the reason. Nothing stays running. */
-import type { AutomationRunStore, TakenRun } from "../../domain/automation.js";
+import type { AutomationRun, AutomationRunStore } from "../../domain/automation.js";
+import { type Rule, ruleOfSuspect } from "../../gateway/inbound/suspects.js";
 import { stopped } from "../../hooks/run.js";
+import type { Logger } from "../../lib/logger.js";
 import type { OrdinaryStops } from "../../pending/ordinary-stops.js";
 import type { Definition } from "../definition/definition.js";
 import type { RunOutcome } from "../run/outcome.js";
@@ -10,25 +12,26 @@ import { countedAttempt, withStop } from "./settle.js";
 const MAX_ATTEMPTS = 5;
 
 interface Deps {
-  runs: AutomationRunStore;
   stops: Pick<OrdinaryStops, "stoppedAt">;
-  owner: string;
   /** It is a run of a dispatch, which runs it again when it fires again. */
   runsAgain(definition: Definition): boolean;
   /** The hook is not in force, and may come back. */
   isAwaited(hookId: string): boolean;
+  logger: Logger;
 }
+
+/** It ends here or goes back to those that wait, or it runs again by this rule. */
+export type Recovery = { over: RunOutcome } | { rule: Rule };
 
 /** Names the run where its starts are counted, beside messages and deliveries. */
 export const startOf = (id: string) => `run ${id}`;
 
-/** How it ends here; undefined when it is to be run. A run that is taken again has its attempt counted on disk first. */
-export async function recoverTaken(
-  { run, isTakenOver }: TakenRun,
+/** What becomes of a run that was under way when an earlier process ended. */
+export function recover(
+  run: AutomationRun,
   definition: Definition | undefined,
-  { runs, stops, owner, runsAgain, isAwaited }: Deps,
-): Promise<RunOutcome | undefined> {
-  if (!isTakenOver) return undefined;
+  { stops, runsAgain, isAwaited, logger }: Deps,
+): Recovery {
   const endedAt = stops.stoppedAt(startOf(run.id), run.attempt);
   const reason = endedAt === undefined ? "the gateway ended while it ran" : stopped().message;
   // A plugin's run has no record of the attempt yet.
@@ -40,14 +43,30 @@ export async function recoverTaken(
   );
   // What a dispatch waits for has no payload of its own: the dispatch has it.
   if (run.pendingPayload === undefined && definition !== undefined && runsAgain(definition))
-    return { status: "interrupted", reason };
+    return { over: { status: "interrupted", reason } };
   if (!run.isRepeatable || run.pendingPayload === undefined)
-    return { status: "interrupted", reason: `${reason}, and it may not run twice` };
+    return { over: { status: "interrupted", reason: `${reason}, and it may not run twice` } };
   const most = definition?.retry?.attempts ?? MAX_ATTEMPTS;
   const made = countedAttempt(run);
-  if (made >= most)
-    return { status: "interrupted", reason: `${reason}: attempt ${made} of ${most}. It is not tried again` };
-  if (isAwaited(run.hookId)) return { status: "queued", dueAt: run.dueAt, reason };
+  if (made < most && isAwaited(run.hookId)) return { over: { status: "queued", dueAt: run.dueAt, reason } };
+  if (made < most) return { rule: endedAt === undefined ? ruleOfSuspect(made, most) : "shared" };
+  const lost: RunOutcome = {
+    status: "interrupted",
+    reason: `${reason}: attempt ${made} of ${most}. It is not tried again`,
+  };
+  logger.warn(
+    { hook: run.hookId, run: run.id, attempts: made },
+    `a run of the hook "${run.hookId}" was interrupted: ${lost.reason}. \`/runs interrupted\` lists it`,
+  );
+  return { over: lost };
+}
+
+/** Counts its next attempt on disk, when its turn has come. How it ends here; undefined when it is to be run. */
+export async function countAgain(
+  run: AutomationRun,
+  runs: Pick<AutomationRunStore, "update">,
+  owner: string,
+): Promise<RunOutcome | undefined> {
   run.attempt++;
   const isHeld = await runs.update(run, owner);
   return isHeld ? undefined : { status: "interrupted", reason: "its row was ended, changed or deleted meanwhile" };

@@ -9,7 +9,7 @@ import { createWatches } from "./watches.js";
 /** Paths of one watch. */
 const MAX_WATCHED = 20_000;
 
-export type TriggerAttempts = Pick<Attempts, "count" | "tooMany" | "forget">;
+export type TriggerAttempts = Pick<Attempts, "inTurn" | "count" | "tooMany" | "forget">;
 
 interface WatchLimits {
   maxWatched?: number;
@@ -31,17 +31,18 @@ export function createTriggers(
     isOwnFile,
     clock,
     logger,
-    async fire(change, dispatchId, cause) {
-      const attempt = await attempts.count(change.point, dispatchId);
-      const limits = { limit: MAX_ATTEMPTS - 1, isSilent: true };
-      if ((await attempts.tooMany(change.point, dispatchId, attempt, limits)) !== undefined) return;
-      const firing = { dispatchId, attempt, cause };
-      const fired =
-        change.point === "file.changed"
-          ? registry.fireVoid(change.point, change.payload, undefined, firing)
-          : registry.fireVoid(change.point, change.payload, undefined, firing);
-      await fired.catch(inJournal);
-    },
+    fire: (change, dispatchId, cause) =>
+      attempts.inTurn([{ point: change.point, dispatchId }], dispatchId, async () => {
+        const attempt = await attempts.count(change.point, dispatchId);
+        const limits = { limit: MAX_ATTEMPTS - 1, isSilent: true };
+        if ((await attempts.tooMany(change.point, dispatchId, attempt, limits)) !== undefined) return;
+        const firing = { dispatchId, attempt, cause };
+        const fired =
+          change.point === "file.changed"
+            ? registry.fireVoid(change.point, change.payload, undefined, firing)
+            : registry.fireVoid(change.point, change.payload, undefined, firing);
+        await fired.catch(inJournal);
+      }),
     settled: (dispatchId) => attempts.forget(dispatchId),
     held: deps.held,
   });

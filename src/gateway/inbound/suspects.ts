@@ -3,18 +3,24 @@
  * suspects are handled one at a time, so that the next crash counts an attempt for one of them only. A suspect that was cut off twice, or
  * that makes its last attempt, is handled alone: nothing else is under way then, except commands, so that operators are never locked out.
  * A delivery that an earlier process did not get through its hooks is decided while no row is under way, so that its crash counts for no
- * message. Hooks about other work (tasks, missions, schedules, SLA clocks, pending work) follow the same rules (`inTurn`). A suspect of any kind starts when no request is
- * under way that its crash would leave in doubt (`send-gate.ts`).
+ * message. Hooks about other work (tasks, missions, schedules, SLA clocks, pending work) follow the same rules (`inTurn`). So do stored runs in
+ * the background (`runInTurn`), which may take hours: those that were cut off come after the rows, and others wait for a run for a while only.
+ * A suspect of any kind starts when no request is under way that its crash would leave in doubt (`send-gate.ts`).
  */
 
+import { within } from "../../lib/concurrency/within.js";
+import type { Clock } from "../../lib/time/clock.js";
 import { attemptsMade, COMMAND_LANE, type Lane, type LaneRow, startOf } from "../conversation.js";
 import type { SendGate } from "../send-gate.js";
 import type { Turns } from "../status.js";
 
 /** What was cut off so often is handled alone. */
 const ALONE_AFTER = 2;
+/** All other work waits so long for a run in the background. */
+const RUN_HOLDS_MS = 10_000;
 
-type Rule = "shared" | "one-at-a-time" | "alone";
+/** How it is handled. `shared`: it is no suspect. */
+export type Rule = "shared" | "one-at-a-time" | "alone";
 
 interface Waiting {
   /** `m5` of a message, `d_m5r` of a delivery. */
@@ -22,13 +28,35 @@ interface Waiting {
   begin: () => void;
 }
 
-export class Suspects {
+/** The rule for what the end of a process cut off. `made`: how often it was tried, of `max`. */
+export const ruleOfSuspect = (made: number, max: number): Rule =>
+  made >= ALONE_AFTER || made + 1 >= max ? "alone" : "one-at-a-time";
+
+/** When runs in the background may start. */
+export interface RunTurns {
+  /**
+   * Takes a place for a run that is no suspect; what it gives is to be called when the run has ended. Undefined: it may not start now, and `again` is
+   * called when it may.
+   */
+  enterRun(again: () => void): (() => void) | undefined;
+  /** Calls `run`, which never rejects, when it may start. */
+  runInTurn(rule: Rule, run: () => Promise<void>): Promise<void>;
+}
+
+export class Suspects implements RunTurns {
   readonly #maxAttempts: number;
   /** Handles the next row of a lane that had to wait. */
   readonly #wakeLane: (lane: Lane) => void;
   readonly #gate: SendGate;
   /** Resolves when all that was written so far is on disk. */
   readonly #written: () => Promise<void>;
+  readonly #clock: Clock;
+  /** Rows that an earlier process was at, and that were not handled since, by id. */
+  readonly #expected = new Map<number, Rule>();
+  /** Suspect runs under way, those included for which no other work waits any more. */
+  #runs = 0;
+  /** One of them is to run without other such runs. */
+  #isRunAlone = false;
   /** Rows and other work under way that a suspect handled alone waits for. */
   #shared = 0;
   /** The suspect under way: a row, or other work. */
@@ -37,13 +65,19 @@ export class Suspects {
   /** Id of the suspect that waits to be handled alone; no other row starts before it. */
   #next: number | undefined;
   /** Each asks again whether it may start. */
-  #waiting: Waiting[] = [];
+  readonly #waiting = new Map<() => void, Waiting["id"]>();
   /** Decisions that wait until no row is under way. */
   readonly #decisions: Waiting[] = [];
   #deciding: Waiting | undefined;
 
-  constructor(maxAttempts: number, wakeLane: (lane: Lane) => void, gate: SendGate, written: () => Promise<void>) {
+  constructor(
+    { maxAttempts, clock }: { maxAttempts: number; clock: Clock },
+    wakeLane: (lane: Lane) => void,
+    gate: SendGate,
+    written: () => Promise<void>,
+  ) {
     this.#maxAttempts = maxAttempts;
+    this.#clock = clock;
     this.#wakeLane = wakeLane;
     this.#gate = gate;
     this.#written = written;
@@ -55,12 +89,14 @@ export class Suspects {
 
   /** Rows may be counted as started before their turn. */
   get isIdle(): boolean {
-    return this.#isFree && this.#waiting.length === 0;
+    return this.#isFree && this.#waiting.size === 0;
   }
 
   /** Undefined when nothing waits. */
   get turns(): Turns | undefined {
-    const waiting = [...new Set([...this.#waiting, ...this.#decisions].flatMap(({ id }) => id ?? []))];
+    const waiting = [
+      ...new Set([...this.#waiting.values(), ...this.#decisions.map(({ id }) => id)].flatMap((id) => id ?? [])),
+    ];
     if (waiting.length === 0) return undefined;
     return { waiting, current: this.#deciding?.id ?? (this.#current && idOf(this.#current)) };
   }
@@ -94,7 +130,7 @@ export class Suspects {
   async inTurn<T>(cutOffs: number, work: () => Promise<T>): Promise<T> {
     if (cutOffs >= ALONE_AFTER) return this.decide(work);
     const turn = {};
-    while (!this.#mayShare(cutOffs > 0)) await new Promise<void>((begin) => this.#waiting.push({ begin }));
+    while (!this.#mayShare(cutOffs > 0)) await this.#woken();
     if (cutOffs > 0) this.#current = turn;
     this.#shared++;
     const leave = () => {
@@ -109,6 +145,62 @@ export class Suspects {
     }
   }
 
+  /** An earlier process left this row open. Called for each before anything starts. */
+  expect(row: LaneRow): void {
+    const rule = this.#ruleOf(row);
+    if (rule !== "shared") this.#expected.set(row.id, rule);
+  }
+
+  enterRun(again: () => void): (() => void) | undefined {
+    const isAloneExpected = [...this.#expected.values()].includes("alone");
+    if (isAloneExpected || !this.#mayShare(false)) {
+      this.#waiting.set(again, undefined);
+      return undefined;
+    }
+    let isHeld = true;
+    const leave = () => {
+      if (!isHeld) return;
+      isHeld = false;
+      timer.cancel();
+      this.#shared--;
+      this.#beginDecision();
+      this.#wake();
+    };
+    this.#shared++;
+    const timer = this.#clock.after(RUN_HOLDS_MS, leave);
+    return leave;
+  }
+
+  async runInTurn(rule: Rule, run: () => Promise<void>): Promise<void> {
+    if (rule === "shared") {
+      const place = await new Promise<() => void>((entered) => {
+        const ask = () => {
+          const leave = this.enterRun(ask);
+          if (leave !== undefined) entered(leave);
+        };
+        ask();
+      });
+      return run().finally(place);
+    }
+    const isAlone = rule === "alone";
+    while (this.#expected.size > 0 || this.#isRunAlone || (isAlone && this.#runs > 0)) await this.#woken();
+    this.#runs++;
+    this.#isRunAlone = isAlone;
+    let ended: Promise<void> | undefined;
+    await this.inTurn(isAlone ? ALONE_AFTER : 1, () => {
+      ended = run();
+      return within(this.#clock, RUN_HOLDS_MS, ended);
+    });
+    await ended;
+    this.#runs--;
+    this.#isRunAlone = false;
+    this.#wake();
+  }
+
+  #woken(): Promise<void> {
+    return new Promise((begin) => this.#waiting.set(begin, undefined));
+  }
+
   #mayShare(isSuspect: boolean): boolean {
     if (isSuspect) return this.#isFree && this.#gate.close();
     return !this.#isAlone && this.#next === undefined && !this.#hasDecision;
@@ -116,21 +208,21 @@ export class Suspects {
 
   /** True when the row may be handled now, until `leave`. Else its lane is woken when it may. */
   enter(row: LaneRow, lane: Lane): boolean {
-    const again = { id: startOf(row), begin: () => this.#wakeLane(lane) };
+    const wait = () => void this.#waiting.set(() => this.#wakeLane(lane), startOf(row));
     if (this.#hasDecision && !isCommand(lane.key)) {
-      this.#waiting.push(again);
+      wait();
       return false;
     }
     const rule = this.#ruleOf(row);
     if (this.#next === row.id) this.#next = undefined;
     if (rule === "alone" && this.#isFree && this.#shared > 0) this.#next = row.id;
     if (!this.#isOpenFor(row, rule)) {
-      this.#waiting.push(again);
+      wait();
       return false;
     }
     if (rule !== "shared" && !this.#gate.close()) {
       if (rule === "alone") this.#next = row.id;
-      this.#waiting.push(again);
+      wait();
       return false;
     }
     if (rule !== "shared") this.#current = row;
@@ -140,6 +232,7 @@ export class Suspects {
   }
 
   leave(row: LaneRow): void {
+    this.#expected.delete(row.id);
     if (this.#current === row && this.#isAlone) this.#isAlone = false;
     else if (!isCommand(row.lane)) this.#shared--;
     this.#left(row);
@@ -155,9 +248,11 @@ export class Suspects {
   }
 
   #wake(): void {
-    if (this.#waiting.length === 0 || this.#isAlone || this.#hasDecision) return;
+    if (this.#waiting.size === 0 || this.#isAlone || this.#hasDecision) return;
     if (this.#current !== undefined || (this.#next !== undefined && this.#shared > 0)) return;
-    for (const { begin } of this.#waiting.splice(0)) begin();
+    const all = [...this.#waiting.keys()];
+    this.#waiting.clear();
+    for (const begin of all) begin();
   }
 
   #beginDecision(): void {
@@ -188,8 +283,7 @@ export class Suspects {
 
   #ruleOf(row: LaneRow): Rule {
     if (!row.isCutOff) return "shared";
-    const made = attemptsMade(row);
-    return made >= ALONE_AFTER || made + 1 >= this.#maxAttempts ? "alone" : "one-at-a-time";
+    return ruleOfSuspect(attemptsMade(row), this.#maxAttempts);
   }
 }
 

@@ -61,10 +61,11 @@ export function createRunLeases({
     `SELECT hook_id AS hookId FROM automation_runs WHERE ${WAITS} UNION SELECT hook_id FROM automation_runs WHERE status = 'running'`,
   );
   return {
-    take: (owner, now, leaseMs, { busy, absent, unread, keptSince } = NONE) =>
+    take: (owner, now, leaseMs, { busy, absent, unread, keptSince, isExpiredOnly } = NONE) =>
       write(() => {
         const stale = expired.get(now, keptSince, JSON.stringify(unread));
-        const found = stale ?? due.get(now, JSON.stringify(busy), keptSince, JSON.stringify(absent));
+        const found =
+          stale ?? (isExpiredOnly ? undefined : due.get(now, JSON.stringify(busy), keptSince, JSON.stringify(absent)));
         const held = found && hold(found, stale ? 0 : 1, owner, now, leaseMs);
         return held && { run: runOf(held), isTakenOver: stale !== undefined };
       }),
@@ -77,11 +78,11 @@ export function createRunLeases({
     renew: (id, owner, until) => write(() => renew.run(until, id, owner).changes === 1),
     expireOthers: (owner, now) => write(() => expireOthers.run(now, owner).changes),
     unfinished: () => read(() => unfinished.all().map(({ hookId }) => hookId)),
-    nextDue: ({ busy, absent, unread, keptSince } = NONE) =>
+    nextDue: ({ busy, absent, unread, keptSince, isExpiredOnly } = NONE) =>
       read(() => {
         const times = [
           firstExpiry.get(keptSince, JSON.stringify(unread))?.at,
-          firstDue.get(JSON.stringify(busy), keptSince, JSON.stringify(absent))?.at,
+          isExpiredOnly ? undefined : firstDue.get(JSON.stringify(busy), keptSince, JSON.stringify(absent))?.at,
         ];
         const known = times.filter((at) => typeof at === "number");
         return known.length === 0 ? undefined : Math.min(...known);
