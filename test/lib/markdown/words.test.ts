@@ -130,7 +130,9 @@ describe.each(Object.entries(SHOWN))("a text on %s", (_platform, show) => {
 describe("plain text as Markdown", () => {
   const shown = (text: string) => {
     const markdown = literalMarkdown(text);
-    return flatten(readTree(markdown), { canLink: () => true }).text.replaceAll("\u00A0", " ");
+    return flatten(readTree(markdown), { canLink: () => true })
+      .text.replaceAll("\u00A0", " ")
+      .replaceAll("\u200B", "");
   };
 
   it("shows every sign as it was written, line by line", () => {
@@ -181,6 +183,17 @@ describe("plain text as Markdown", () => {
     const [first] = formatTelegram({ text: `${"```sh\n**x** \\* [y]\n```"}\n${marks}` }, { plain: false });
     expect(first?.text.slice(0, 20)).toBe("**x** \\* [y]\n\n*a_ *a");
     expect(first?.entities?.[0]).toMatchObject({ type: "pre", language: "sh", offset: 0, length: 12 });
+  });
+
+  it("shows what a platform would show in its own way as it was written", () => {
+    const text = "<t:0:R> <t:0> <@1> <@1|Ann> <@&2> <#3> </sla list:4> <:e_e:5> <a:e:5> <id:guide>";
+    const message = { text: literalMarkdown(text), mentions: { users: ["1"], roles: ["2"] } };
+    const [onDiscord] = formatDiscord(message, { plain: false });
+    expect(onDiscord?.content).not.toMatch(/<[^\u200B]/);
+    expect(seenOnDiscord(onDiscord?.content ?? "").text.replaceAll("\u200B", "")).toBe(text);
+    const [onTelegram] = formatTelegram(message, { plain: false });
+    expect(onTelegram).toMatchObject({ text: expect.stringMatching(/^(?:<\u200B[^<]*)+$/), entities: [] });
+    expect(formatWeb(message, { plain: false }).html).not.toMatch(/<time|@Ann/);
   });
 
   it("leaves words and addresses as they are", () => {
