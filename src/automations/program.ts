@@ -12,7 +12,7 @@ import { FLOOD_BYTES, type ProgramEnd } from "../lib/process/process.js";
 import { secretMask } from "../lib/signing/secret.js";
 import { formatDuration } from "../lib/time/duration.js";
 import type { Machine } from "./handler.js";
-import { variableName } from "./outgoing/fields.js";
+import { checkJsonText, variableName } from "./outgoing/fields.js";
 import { argumentProblems } from "./program/arguments.js";
 import { programVariables } from "./program/variables.js";
 import type { RunContext } from "./run-context.js";
@@ -40,7 +40,11 @@ export const programFields = {
     .array(variableName)
     .default([])
     .describe("Variables of Hookgate's own environment that the program gets, too."),
-  stdin: z.string().optional().describe("Standard input, with templates. Default: the payload as JSON."),
+  stdin: z
+    .string()
+    .superRefine(checkJsonText())
+    .optional()
+    .describe("Standard input, with templates. Default: the payload as JSON."),
 };
 
 /** Options that are no templates. */

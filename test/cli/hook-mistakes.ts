@@ -1086,6 +1086,10 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { ...received, run: { http: { url: "https://example.com", body: '{"a": {{ event.message.text }}}' } } },
     /http\.body: .*the value of \{\{ event\.message\.text \}\} would be a part of the JSON, and could add fields: .*`\| json`/,
   ),
+  "a template between quotes in JSON for a program": hook(
+    { ...received, run: { shell: { command: ["wc"], stdin: '{"t":"{{ event.message.text }}"}' } } },
+    /shell\.stdin: .*a value with a quote in it would end the text around \{\{ event\.message\.text \}\} and could add fields: write the template without quotes and with `\| json`/,
+  ),
   "a template without json in a JSON list": hook(
     { ...received, run: { http: { url: "https://example.com", body: "[{{ event.message.text | upcase }}]" } } },
     /http\.body: .*would be a part of the JSON, and could add fields/,

@@ -16,7 +16,8 @@ const missionOptions = z.strictObject({
 
 export const missionHandler: Handler<z.output<typeof missionOptions>> = {
   name: "mission",
-  summary: "Starts a mission by its plan. The run fails when another hook refuses the start or its first tasks.",
+  summary:
+    "Starts a mission by its plan. The run fails when another hook refuses the start or its first tasks. Texts of a plan are no templates: `{{ … }}` is shown there as it is written.",
   decidesNothing: true,
   options: missionOptions,
   // What happened chooses no plan: plans may start programs.

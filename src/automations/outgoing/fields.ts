@@ -121,18 +121,26 @@ export function checkAuth(
     context.addIssue({ code: "custom", message: "`auth` sets this header, too: remove one", path: ["headers", twice] });
 }
 
-/** Text as it is, or anything else as JSON; templates stand in its strings. */
-export const body = z
-  .union([z.string(), z.record(z.string(), z.json()), z.array(z.json())])
-  .superRefine((given, context) => {
+const WITH_JSON = "the template without quotes and with `| json`";
+
+/** For `superRefine`: refuses a text that is JSON, where a value could end its place. */
+export function checkJsonText(advice = WITH_JSON) {
+  return (given: unknown, context: { addIssue(issue: { code: "custom"; message: string }): void }): void => {
     const found = typeof given === "string" ? templateInJsonText(given) : undefined;
     if (found === undefined) return;
     const risk = found.isQuoted
       ? `a value with a quote in it would end the text around ${found.template} and could add fields`
       : `the value of ${found.template} would be a part of the JSON, and could add fields`;
-    const message = `${risk}: write the body as a map, which quotes values itself (\`body: { text: "{{ … }}" }\`), or the template without quotes and with \`| json\``;
-    context.addIssue({ code: "custom", message });
-  })
+    context.addIssue({ code: "custom", message: `${risk}: write ${advice}` });
+  };
+}
+
+/** Text as it is, or anything else as JSON; templates stand in its strings. */
+export const body = z
+  .union([z.string(), z.record(z.string(), z.json()), z.array(z.json())])
+  .superRefine(
+    checkJsonText(`the body as a map, which quotes values itself (\`body: { text: "{{ … }}" }\`), or ${WITH_JSON}`),
+  )
   .optional();
 
 const FORM = "application/x-www-form-urlencoded";
