@@ -10,7 +10,7 @@ export function escapeMarkdown(text: string): string {
 export function literalMarkdown(text: string): string {
   const marked = text.replace(MARKS, (sign, address: string | undefined, at: number) => {
     if (address !== undefined) return SAFE_ADDRESS.test(address) ? address : brokenUp(address);
-    if (sign === "<" && isToken(text, at)) return "\\<\u200B";
+    if (sign === "<" && TOKEN.test(text.slice(at, at + TOKEN_MAX))) return "\\<\u200B";
     const isInWord = sign.startsWith("_") && /^[\p{L}\p{N}]_+[\p{L}\p{N}]/u.test(text.slice(Math.max(0, at - 1)));
     return isInWord && at > 0 ? sign : escaped(sign);
   });
@@ -25,11 +25,8 @@ const MARKS = /(?<![a-z])((?:https?:\/\/|www\.)\S+)|_+|[\\`*~[\]<|]/giu;
 const SAFE_ADDRESS = /^https?:\/\/[a-z0-9-]+(\.[a-z0-9-]+)*(:\d+)?([/?#][^\\`*~[\]<|]*)?$/i;
 
 /** What platforms show in their own way, escaped or not: a moment, a person, a channel, an emoji, a command. A character without width keeps its parts apart. */
-const TOKEN = /<(?:t:-?\d|@[!&]?\d|#\d|id:\w|a?:\w+:\d|\/[\p{L}\p{N}_' -]+:\d)/uy;
-function isToken(text: string, at: number): boolean {
-  TOKEN.lastIndex = at;
-  return TOKEN.test(text);
-}
+const TOKEN = /^<(?:t:-?\d|@[!&]?\d|#\d|id:\w|a?:\w+:\d|\/[\p{L}\p{N}_' -]+:\d)/u;
+const TOKEN_MAX = 130;
 
 const escaped = (text: string) => text.replace(/[\\`*~[\]<|_]/g, "\\$&");
 /** In an address a backslash would be shown. This one is none to the parser, until its text is read without the backslashes. */
