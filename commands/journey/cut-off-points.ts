@@ -8,7 +8,7 @@ import type { CrashedDispatch } from "../../src/hooks/attempts.js";
 import type { Ender } from "../../src/hooks/given-up.js";
 import type { CommandDeps } from "../deps.js";
 import { ago, clockTime, code } from "../show/text.js";
-import { cutOffsOf, undecidedOf } from "./cut-off.js";
+import { cutOffsOf, undecidedOf, unrecordedByKill } from "./cut-off.js";
 import { type Journey, POINT_OF_CHANGE } from "./find.js";
 import { workOf } from "./not-recorded.js";
 import { mayBeCommand } from "./why-not-reached.js";
@@ -62,10 +62,31 @@ async function lastCutOff(
     if ((await store.journal.get(numberedDispatch(id, point, round))) === undefined)
       return known !== undefined && known.at > at ? known : { id, at };
   if (known !== undefined) return known;
+  const unrecorded = await unrecordedAt(point, deps);
+  if (unrecorded !== undefined) return unrecorded;
   const isInbound = point in OF_ROW;
   if (!isInbound && point !== "before_dispatch" && point !== "message_sending") return undefined;
   const purged = await purgedBecause(isInbound ? MAY_CRASH : HOOKS_MAY_CRASH);
   return purged === undefined ? undefined : { id: purged, at: 0 };
+}
+
+/**
+ * The newest message that an earlier process handled to its end, where the point is not recorded: a hook that the message did not wait for
+ * was still at work. Undefined where no such hook is, or the point was never recorded, as where no hook was enabled.
+ */
+async function unrecordedAt(point: string, deps: CommandDeps): Promise<CutOff | undefined> {
+  const { store, about } = deps;
+  const isOf = OF_ROW[point];
+  const [last] = await store.journal.list({ point, limit: 1 });
+  if (isOf === undefined || last === undefined || unrecordedByKill(deps, point) === undefined) return undefined;
+  const rows = (await store.inbox.list({ limit: LAST })).filter(
+    (row) => row.status === "done" && row.receivedAt < about.startedAt && isOf(row),
+  );
+  for (const { id, round, receivedAt } of rows.slice(0, MAX_LOOKED_UP)) {
+    const own = numberedDispatch(`m${id}`, point, point === "message_received" ? 1 : round);
+    if ((await store.journal.get(own)) === undefined) return { id: `m${id}`, at: receivedAt };
+  }
+  return undefined;
 }
 
 /** The task or mission that waits for a person, because the gateway ended too often while hooks of the point were at work on it. */

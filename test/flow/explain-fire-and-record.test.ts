@@ -202,3 +202,19 @@ it("a stop waits for it as for a run in the background", async () => {
   await gateway.ready();
   expect(await ask(`/hooks why a.fr ${row}`)).toMatch(/It ran, ✓ passed/);
 });
+
+it("a firing that a kill lost is not hidden by the one before it, which passed", async () => {
+  const before = /for (m\d+)|What happened to (m\d+)/
+    .exec(await ask("/hooks why last"))
+    ?.slice(1)
+    .find(Boolean);
+  const row = await say("fifth", before);
+  await until(() => calls().includes("start fifth"), "a.fr at work");
+  await gateway.kill();
+  await gateway.start();
+  await gateway.ready();
+  const why = await ask("/hooks why a.fr");
+  expect(why).toMatch(/^a\.fr .*for the last message_received on record/);
+  expect(why).toContain(`The process ended while hooks were at work on ${row}, after that: what ran for it`);
+  expect(await ask("/hooks show a.fr")).toContain("; whether it ran after that is not known: the process ended");
+});
