@@ -84,12 +84,13 @@ export async function noteDeletion(row: LaneRow, event: DeletedEvent, inbound: I
   const removals: NewDelivery[] = [];
   for (const [i, copy] of copies.entries()) {
     if (await inbound.retract(copy.id)) continue;
+    const left = await inbound.store.outbox.get(copy.id);
     const facts = {
       address: copy.address,
       operation: "delete" as const,
       targetId: copy.id,
       // Behind its copy, but not behind messages that may wait for the limit of the chat.
-      urgency: isUnderWay(copy) ? undefined : ("urgent" as const),
+      urgency: left && isUnderWay(left) ? undefined : ("urgent" as const),
       cause: causeOf(row, "edit"),
       mirrors: { address, messageId },
       answers: notifiedOf(message, role, copy),
