@@ -24,6 +24,9 @@ export const LOSSES: Record<Loss["fate"], string> = {
 
 export interface LostPage extends Loss {
   route: string;
+  /** Of its step, among those that were taken, and in the messages of the step. */
+  place: number;
+  key: string;
   destination: string;
   /** The person of that private chat knew of the page alone; the others read that the person did not get it. */
   isPrivate: boolean;
@@ -42,7 +45,7 @@ export class Plan {
   notices: NewNotice[] = [];
   /** Where it is not told any more. */
   readonly left: { destination: string; movedTo: readonly string[] }[] = [];
-  /** A page of the step that a route took last was refused by this chat, or may have been, and people whom it called got it nowhere: the step is taken again without the chat. */
+  /** A page of a step was refused by this chat, or may have been, and people whom it called got it nowhere: the step is taken again without the chat. */
   lostPage: LostPage | undefined;
   /** A chat where it gets a card that stands there already: the card is only edited. */
   joinedAt: string | undefined;

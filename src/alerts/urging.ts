@@ -64,8 +64,14 @@ export function stepsByThemselves(
   );
 }
 
-/** The place in the settings that the step taken last had then. */
-export const lastNumber = ({ taken, steps }: Urging) => taken?.at(-1)?.number ?? steps;
+/** What is known of a step that was taken, by its place among those. */
+export const takenAt = ({ taken, steps }: Urging, place: number): TakenStep | undefined => taken?.at(place - steps - 1);
+
+/** The place of the last of those that notified none of their people. */
+export function lastUnreached({ taken = [], steps }: Urging): number | undefined {
+  const index = taken.findLastIndex(({ isUnreached }) => isUnreached);
+  return index < 0 ? undefined : steps - taken.length + index + 1;
+}
 
 /** A step that was taken, by its place among those (the last is `steps`): as it was then, and as the settings have it now. */
 export function stepTaken(

@@ -223,6 +223,68 @@ it("a private page that is lost goes to the next person of the rota, and to the 
   expect(on.posted("loop:bot:dm-ann").filter(({ text }) => text.includes("Escalated"))).toHaveLength(1);
 });
 
+it.each([
+  ["a step that was taken together with a later one", [["oncall:support"], ["gone"]], "step 1 of 2 (cid)"],
+  ["a step that mentions another person", [["oncall:support", "zoe"]], "step 1 of 1 (zoe, cid)"],
+  ["a step of two rotas", [["oncall:support", "oncall:second"]], "step 1 of 1 (zoe, cid)"],
+])(
+  "%s: the next person of the rota is notified when the private chat of the person on call refuses",
+  async (_, steps, page) => {
+    const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+    refuse(loop, "dm-ben", "dm-gone");
+    const rotate = { people: ["ann", "ben", "cid"], from: "2025-12-25T09:00", every: "7d" };
+    const chats: Record<string, string> = { "other:7": "ann", "other:8": "ben", "other:9": "cid", "other:6": "gone" };
+    const on = await watch(
+      {
+        ...route({ escalate: steps.map((mention) => ({ after: "5s", mention })) }),
+        people: { ann: ["other:7"], ben: ["other:8"], cid: ["other:9"], gone: ["other:6"], zoe: ["loop:5"] },
+        rotas: {
+          support: { timezone: "UTC", rotate },
+          second: { timezone: "UTC", rotate: { ...rotate, people: ["zoe"] } },
+        },
+      },
+      { platform: loop, direct: (ref) => parseAddress(`loop:bot:dm-${chats[ref]}`) },
+    );
+    await on.raise();
+    await on.advance(MINUTE);
+    expect(on.posted("loop:bot:dm-cid").filter(({ text }) => text.includes(`Escalated: ${page}`))).toHaveLength(1);
+    expect(on.posted("loop:bot:dm-ann")).toEqual([]);
+    const said = on.posted().filter(({ text }) => text.includes(`Escalated: ${page}`));
+    expect(said.map(({ text }) => text)).toEqual([
+      expect.stringContaining("cid is the next person who can be notified, and is notified in a private chat"),
+    ]);
+  },
+);
+
+it("of two steps that were taken together, the first notifies none of its people: its page, its card and an alert say so", async () => {
+  const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+  refuse(loop, "dm-ben");
+  const on = await watch(
+    {
+      ...route({
+        escalate: [
+          { after: "5s", mention: ["ben"] },
+          { after: "5s", mention: ["zoe"] },
+        ],
+      }),
+      people: { ben: ["other:8"], zoe: ["loop:5"] },
+    },
+    { platform: loop, direct: (ref) => (ref === "other:8" ? parseAddress("loop:bot:dm-ben") : undefined) },
+  );
+  await on.raise();
+  await on.advance(MINUTE);
+  expect(
+    on
+      .posted()
+      .map(({ text }) => text)
+      .join(),
+  ).toMatch(/step 1 of 2\. This step notifies none of its people/);
+  expect(on.posted()[0]?.text).toContain("⚠ Escalation step 1 notified none of its people.");
+  expect((await on.alerts.list({ open: true, limit: 9 })).map(({ signal: { title } }) => title)).toContain(
+    "Escalation did not notify ben: Reply to Bob",
+  );
+});
+
 it("a private page of which nobody knows whether it arrived: the next person of the rota reads that, and not that it takes no alerts", async () => {
   const loop = new LoopbackPlatform("loop");
   loop.script = ({ address: { chatId } }) => (chatId === "dm-ben" ? { kind: "lost" } : undefined);
@@ -1007,7 +1069,7 @@ it("a page that a group refuses, and that no one else gets, is said to notify no
   ]);
   const admins = on.posted(ADMINS).filter(({ text }) => text.includes("Reply to Bob"));
   expect(admins.some(({ text }) => text.includes("Escalation step 1 notified none of its people"))).toBe(true);
-  expect((await on.alerts.get(id))?.urged?.default?.unreached).toBe(1);
+  expect((await on.alerts.get(id))?.urged?.default?.taken?.at(-1)?.isUnreached).toBe(true);
   expect((await ownAlerts(on)).map(({ signal: { title, reason } }) => `${title} · ${reason}`)).toEqual([
     "Escalation did not notify rota support: Reply to Bob · Step 1 of route default notified none of its people. None of their accounts can be notified where it was posted.",
   ]);
@@ -1059,7 +1121,7 @@ it("and when that private chat refuses it, the next person of the rota gets it",
   expect(called.map(({ text }) => text)).toEqual([
     expect.stringContaining("ann is the next person who can be notified, and is notified in a private chat"),
   ]);
-  expect((await on.alerts.get(id))?.urged?.default?.unreached).toBeUndefined();
+  expect((await on.alerts.get(id))?.urged?.default?.taken?.at(-1)?.isUnreached).toBeUndefined();
 });
 
 it("a page of which nobody knows whether a group got it, and that no one else gets: its copy says that no one was notified for certain", async () => {
@@ -1069,7 +1131,7 @@ it("a page of which nobody knows whether a group got it, and that no one else ge
       `(it may not have arrived at ${ROOM}). It is not certain that this step notified any of its people. ben has no other account`,
     ),
   ]);
-  expect((await on.alerts.get(id))?.urged?.default?.unreached).toBeUndefined();
+  expect((await on.alerts.get(id))?.urged?.default?.taken?.at(-1)?.isUnreached).toBeUndefined();
   const own = (await ownAlerts(on)).map(({ signal: { title } }) => title);
   expect(own.join()).not.toContain("Escalation did not notify");
 });
@@ -1139,7 +1201,7 @@ it.each([
     expect(more).toEqual([]);
     expect(copy).toContain("ben is not in this private chat and is notified in a private chat");
     if (ops === "in doubt") expect(copy).toContain(`(it may not have arrived at ${OPS})`);
-    expect((await on.alerts.get(id))?.urged?.default?.unreached).toBeUndefined();
+    expect((await on.alerts.get(id))?.urged?.default?.taken?.at(-1)?.isUnreached).toBeUndefined();
   },
 );
 
@@ -1167,7 +1229,7 @@ it("a page of which nobody knows whether its group or the fallback got it, and t
       `(it may not have arrived at ${ROOM}) (it may not have arrived at ${OPS}). It is not certain that this step notified any of its people. ben is not in this private chat`,
     ),
   ]);
-  expect((await on.alerts.get(id))?.urged?.default?.unreached).toBeUndefined();
+  expect((await on.alerts.get(id))?.urged?.default?.taken?.at(-1)?.isUnreached).toBeUndefined();
   expect((await ownAlerts(on)).map(({ signal: { title } }) => title)).toEqual([]);
 });
 

@@ -11,7 +11,7 @@ import { isWorse } from "../own-alerts.js";
 import type { InForce } from "../silences.js";
 import { type Route, type Routing, routeAt } from "../steps/route.js";
 import type { QuietPage } from "../tell/pages/waiting-pages.js";
-import { stepTaken, urgingOf } from "../urging.js";
+import { lastUnreached, stepTaken, urgingOf } from "../urging.js";
 import { cardButtons, urlOf } from "./buttons.js";
 import { inline, type MomentStyle, markOf, moment, withMoments, withoutPersonal } from "./words.js";
 
@@ -325,7 +325,7 @@ function unreachedOf(alert: Alert, route: Route, waits: readonly QuietPage[], at
   for (const { route: name, place, until, isPosted } of waits)
     if (name === route.name && !isPosted && !earliest.has(place)) earliest.set(place, until);
   const waiting = [...earliest].map(([place, until]) => `${nameOf(place)} waits until ${at(until)}`);
-  const { unreached } = urging;
+  const unreached = lastUnreached(urging);
   const lines = [
     waiting.length > 0 && `⚠ Escalation ${waiting.join(", ")}: quiet hours.`,
     unreached !== undefined &&

@@ -21,13 +21,13 @@ import { shownAs } from "../tell/shown-as.js";
 import {
   asTaken,
   isCalledOff,
-  lastNumber,
   type NumberedStep,
   nextStepOf,
   placesOf,
   stepsByThemselves,
   stepsToCome,
   stepTaken,
+  takenAt,
   urgingOf,
 } from "../urging.js";
 import { mentionedAt, mentionedBy, namesOf, sentencesFor } from "./call.js";
@@ -137,8 +137,10 @@ async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alertin
   const { alert, lostPage, now } = plan;
   if (lostPage === undefined) return;
   const urging = urgingOf(alert, { name: lostPage.route });
-  const { inDoubtAt: doubted = [], refusedAt = [] } = urging;
-  const key = stepKey(alert, { name: lostPage.route }, urging.steps);
+  const taken = takenAt(urging, lostPage.place);
+  if (taken === undefined) return;
+  const { key } = lostPage;
+  const { inDoubtAt: doubted = [], refusedAt = [] } = taken;
   const all = (await alerting.store.noticesWith(alert.id, key)).filter((one) => stepIn(one.key) === key);
   const page = all.filter((one) => one.key === key);
   const called = page.flatMap(({ mentions }) => mentions.map(readMention));
@@ -148,18 +150,20 @@ async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alertin
   const people = accountsOf(step.mention, alerting.config, now);
   const wasCalled = ({ name }: Mentioned) => called.some((one) => one.name === name);
   // A page that was for others is no page in doubt for these.
-  const inDoubtAt = people.some(wasCalled) ? urging.inDoubtAt : undefined;
+  const inDoubtAt = people.some(wasCalled) ? taken.inDoubtAt : undefined;
   const lostAt = [...doubted, lostPage.destination];
   const without = doubted.reduce((rest, chat) => withChat(chat, IN_DOUBT, rest), alerting);
   const around = { ...withChat(lostPage.destination, lostPage.reason, without), inDoubtAt, lostAt };
   const reach = reachOf(step, places, around, now);
   // Mentioned at the fallback, the person is notified all the same.
-  if (lostPage.isPrivate && (!reach.isUnreached || inDoubtAt !== undefined)) hasReached(urging);
+  if (lostPage.isPrivate && (!reach.isUnreached || inDoubtAt !== undefined)) delete taken.isUnreached;
   const sent = [...all, ...plan.notices.filter((one) => stepIn(one.key) === key)];
   const arrived = sent.filter(({ destination }) => !refusedAt.includes(destination));
+  // Another of its people may have got a private message.
+  const mayBeReached = lostPage.isPrivate && (taken.direct ?? []).length > 0;
   const isNews =
-    reach.isUnreached ||
-    (lostPage.isPrivate ? reach.standIns.length > 0 : reach.elsewhere.length > 0) ||
+    (reach.isUnreached && !mayBeReached) ||
+    (reach.elsewhere.length > 0 && (!lostPage.isPrivate || reach.standIns.length > 0)) ||
     callsOthers(reach, page, arrived, around);
   if (!isNews) {
     // The copies say whom they do not notify.
@@ -178,10 +182,10 @@ async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alertin
       route,
       routes,
       urging,
-      number: lastNumber(urging),
+      number: taken.number,
       by: CLOCK,
       lateMs: 0,
-      insteadOf: { ...lostPage, isForOthers },
+      insteadOf: { ...lostPage, taken, isForOthers },
       page: has,
     },
     around,
@@ -191,7 +195,7 @@ async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alertin
 /** The step as it is now. Where the settings have it no longer, or it calls no one, the people whom the page called are called all the same. */
 function stepAgain(
   urging: Urging,
-  { route: name }: LostPage,
+  { route: name, place }: LostPage,
   routes: readonly Route[],
   called: readonly Mentioned[],
   { config }: Alerting,
@@ -199,7 +203,7 @@ function stepAgain(
   const found = routes.find((one) => one.name === name);
   const first = routes[0] as Route;
   const route = found ?? { ...first, name, settings: { ...first.settings, escalate: [] } };
-  const { now: step } = stepTaken(urging, urging.steps, route.settings.escalate);
+  const { now: step } = stepTaken(urging, place, route.settings.escalate);
   if (step !== undefined && step.mention.length > 0) return { route, step };
   const mention = called.map((one) => (config.people[one.name] === undefined ? one.ref : one.name));
   return { route, step: { to: [], mention: [...new Set(mention)] } };
@@ -250,7 +254,7 @@ interface Taking {
   by: Actor;
   lateMs: number;
   /** The step was taken already, and this chat refused its page, which may have been for other people than those of now. */
-  insteadOf?: LostPage & { isForOthers: boolean };
+  insteadOf?: LostPage & { taken: TakenStep; isForOthers: boolean };
   /** The messages of the step from when it was taken first, without those that their chats refused. */
   page?: readonly Notice[];
 }
@@ -263,8 +267,8 @@ function take(
 ): void {
   const { alert, now } = plan;
   const there = placesOf(plan, route, routes);
-  if (insteadOf === undefined)
-    countStep(plan, urging, { ...asTaken(step, number), called: calledBy(step, alerting, now) });
+  const taken = insteadOf?.taken ?? { ...asTaken(step, number), called: calledBy(step, alerting, now) };
+  if (insteadOf === undefined) countStep(plan, urging, taken);
   const found = reachOf(step, there, alerting, now);
   // Its sentences name the first chat that notifies a person: one where it is posted now, if there is one.
   const waitsUntil = (chat: string) => quietEnd(plan, chat, alerting) ?? 0;
@@ -273,15 +277,16 @@ function take(
   const late = lateText(lateMs, "the gateway was not running when it was due", LATE_PAGE_MS);
   const first = titleOf(number, names, route, routes);
   const asked = by === CLOCK ? [] : [`${by.name} asked for this escalation`];
-  const last = [...asked, ...lastText(alert, route), ...(late === undefined ? [] : [late])];
-  const ofStep = stepKey(alert, route, urging.steps);
+  const ending = insteadOf === undefined || insteadOf.place === urging.steps ? lastText(alert, route) : [];
+  const last = [...asked, ...ending, ...(late === undefined ? [] : [late])];
+  const ofStep = insteadOf?.key ?? stepKey(alert, route, urging.steps);
   // It is not certain that a page in doubt notified no one.
   const end = reach.isUnreached && alerting.inDoubtAt === undefined ? UNREACHED : "";
   const key = `${ofStep}${end}`;
   const group = `${route.name}|escalated`;
   const mentioned = mentionedBy(step, reach, alerting, now);
   const chats = [...reach.posted, ...reach.elsewhere, ...reach.direct.map(({ destination }) => destination)];
-  note(urging, reach, alerting);
+  note(taken, reach, alerting);
   const facts = (at: string | undefined) => sentencesFor(at, step, reach, alerting, now);
   // These have it already, without what is new.
   const keyThere = insteadOf === undefined ? key : `${ofStep}${INSTEAD_OF}${insteadOf.destination}${end}`;
@@ -343,7 +348,6 @@ export const calledBy = ({ mention }: Pick<Step, "mention">, { config }: Pick<Al
   [...new Set(accountsOf(mention, config, now).map(({ ref }) => ref))].sort();
 
 function countStep({ alert }: Plan, urging: Urging, step: TakenStep): void {
-  delete urging.refusedAt;
   urging.steps++;
   alert.steps++;
   urging.taken = [...(urging.taken ?? []), step];
@@ -354,17 +358,12 @@ const lostText = ({ destination, fate }: LostPage, placeName: Alerting["placeNam
   `The page in ${shownAs(destination, placeName)} ${LOSSES[fate]}`;
 
 /** Whether the people of the step got it, for the card. */
-export function note(urging: Urging, { isCalled, arriving, isUnreached }: Reach, { inDoubtAt }: Alerting): void {
-  hasReached(urging);
-  delete urging.direct;
-  if (inDoubtAt === undefined) delete urging.inDoubtAt;
-  if (isUnreached && inDoubtAt === undefined) urging.unreached = urging.steps;
-  else if (!isCalled && arriving.length > 0) urging.direct = arriving.map(({ destination }) => destination);
-}
-
-/** The last step. That an earlier one notified none of its people stays so. */
-function hasReached(urging: Urging): void {
-  if (urging.unreached === urging.steps) delete urging.unreached;
+export function note(taken: TakenStep, { isCalled, arriving, isUnreached }: Reach, { inDoubtAt }: Alerting): void {
+  delete taken.isUnreached;
+  delete taken.direct;
+  if (inDoubtAt === undefined) delete taken.inDoubtAt;
+  if (isUnreached && inDoubtAt === undefined) taken.isUnreached = true;
+  else if (!isCalled && arriving.length > 0) taken.direct = arriving.map(({ destination }) => destination);
 }
 
 /** True wherever it is read: the fallback gets the same words when the private chat refuses them. */

@@ -10,16 +10,17 @@ import {
   type NoticeCopy,
   type NoticeWords,
   STATE_WORDS,
-  type Urging,
+  type TakenStep,
 } from "../../domain/alerts/alert.js";
 import { formatAddress } from "../../domain/chat/address.js";
 import { groupBy } from "../../lib/group-by.js";
 import type { Alerting } from "../alerting.js";
 import { isAboutPlace } from "../own-alerts.js";
-import { LOSSES, type Loss, type Plan } from "../plan.js";
+import { LOSSES, type Loss, type LostPage, type Plan } from "../plan.js";
 import { accountsOf, type Mentioned, readMention } from "../rota/people.js";
 import { calls, isReachedNow } from "../rota/reach.js";
 import { isWebhook, shownAs } from "../tell/shown-as.js";
+import { takenAt, urgingOf } from "../urging.js";
 import { namesOf, uncalledText } from "./call.js";
 import { copyKey, lostKey, stepOf, withoutCopy } from "./escalate.js";
 import { quietEnd, quietHours } from "./quiet-hours.js";
@@ -65,7 +66,8 @@ export function fallback(
   // No chat there takes it: the chats that show the alert get the text, and the mentions.
   if (elsewhere.every(inhibitors.takesNone)) {
     // The people whom a step called in a private chat have it.
-    const direct = Object.values(alert.urged ?? {}).flatMap((urging) => urging.direct ?? []);
+    const taken = Object.values(alert.urged ?? {}).flatMap((urging) => urging.taken ?? []);
+    const direct = taken.flatMap((step) => step.direct ?? []);
     const without = [destination, ...direct];
     elsewhere.push(...plan.destinations.filter((one) => !without.includes(one) && !inhibitors.takesNone(one)));
   }
@@ -241,18 +243,22 @@ function uncalledBy(mentions: readonly string[], chats: readonly string[], alert
   return people.filter((person) => !chats.some((one) => isReachedNow(one, person, alerting)));
 }
 
-/** The step that this notice is about, when its route has taken none after it. */
-export function lastStepOf({ alert }: Plan, key: string): { route: string; urging: Urging } | undefined {
-  const { route = "", step } = stepOf(withoutCopy(key)) ?? {};
-  const urging = alert.urged?.[route];
-  return urging !== undefined && urging.steps === Number(step) ? { route, urging } : undefined;
+/** The step that this notice is about: another may have been taken since. */
+export function takenStepOf(
+  { alert }: Plan,
+  keyOfNotice: string,
+): (Pick<LostPage, "route" | "place" | "key"> & { step: TakenStep }) | undefined {
+  const key = withoutCopy(keyOfNotice);
+  const { route = "", step: place } = stepOf(key) ?? {};
+  const step = takenAt(urgingOf(alert, { name: route }), Number(place));
+  return step && { route, place: Number(place), key, step };
 }
 
 function noteFate(plan: Plan, destination: string, { key }: Unsaid, { fate }: Loss): void {
-  const { urging } = lastStepOf(plan, key) ?? {};
-  if (urging === undefined) return;
-  if (fate === "in doubt") urging.inDoubtAt = [...new Set([...(urging.inDoubtAt ?? []), destination])];
-  if (fate === "refused") urging.refusedAt = [...new Set([...(urging.refusedAt ?? []), destination])];
+  const { step } = takenStepOf(plan, key) ?? {};
+  if (step === undefined) return;
+  if (fate === "in doubt") step.inDoubtAt = [...new Set([...(step.inDoubtAt ?? []), destination])];
+  if (fate === "refused") step.refusedAt = [...new Set([...(step.refusedAt ?? []), destination])];
 }
 
 /** People whom no copy of the page notifies for certain are called as if the chat had been known to be unreachable. */
@@ -264,13 +270,14 @@ function callWithout(
   copies: readonly string[],
   alerting: Alerting,
 ): void {
-  const { route, urging } = lastStepOf(plan, key) ?? {};
-  if (route === undefined) return;
-  const certain = copies.filter((one) => !urging?.inDoubtAt?.includes(one));
+  const lost = takenStepOf(plan, key);
+  if (lost === undefined) return;
+  const { step, ...of } = lost;
+  const certain = copies.filter((one) => !step.inDoubtAt?.includes(one));
   const uncalled = uncalledBy(mentions, certain, alerting);
   // The people whom a copy did not notify were called when the page was lost.
   const isLost = copy ? uncalled.some((one) => calls(destination, one, alerting)) : uncalled.length > 0;
-  if (isLost) plan.lostPage = { ...loss, route, destination, isPrivate: false, isCopy: copy !== undefined };
+  if (isLost) plan.lostPage = { ...loss, ...of, destination, isPrivate: false, isCopy: copy !== undefined };
 }
 
 /** A private message that was lost: the chats that read of it get a correction, and the card a mark. */
@@ -285,14 +292,14 @@ function correct(
   const name = notice.sentTo;
   if (name === undefined) return;
   const { alert, now } = plan;
-  const { route = "", urging } = lastStepOf(plan, notice.key) ?? {};
-  if (urging?.direct) {
-    urging.direct = urging.direct.filter((one) => one !== lostAt);
-    // Another of its people may have got theirs.
-    if (urging.direct.length === 0) {
-      urging.unreached = urging.steps;
-      plan.lostPage = { ...loss, route, destination: lostAt, isPrivate: true, isCopy: false };
+  const lost = takenStepOf(plan, notice.key);
+  if (lost !== undefined) {
+    const { step, ...of } = lost;
+    if (step.direct) {
+      step.direct = step.direct.filter((one) => one !== lostAt);
+      if (step.direct.length === 0) step.isUnreached = true;
     }
+    plan.lostPage = { ...loss, ...of, destination: lostAt, isPrivate: true, isCopy: false };
   }
   const sentences = [`${privateMessage(name, LOSSES[loss.fate])}: ${loss.reason}`];
   for (const destination of plan.destinations.filter((one) => one !== lostAt && !informed.includes(one)))

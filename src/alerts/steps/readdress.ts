@@ -4,7 +4,7 @@ import { noticeWords } from "../../domain/alerts/notice-words.js";
 import type { Alerting } from "../alerting.js";
 import { type Plan, RULE } from "../plan.js";
 import { shownAs } from "../tell/shown-as.js";
-import { fallback, lastStepOf, nameOfNotice } from "./fallback.js";
+import { fallback, nameOfNotice, takenStepOf } from "./fallback.js";
 
 export interface Readdressed {
   notice: Notice;
@@ -15,9 +15,9 @@ export interface Readdressed {
 export function readdress(plan: Plan, { notice, to }: Readdressed, alerting: Alerting): void {
   const { alertId, destination, kind, key, mentions, dueAt } = notice;
   if (to === undefined) {
-    const { urging } = lastStepOf(plan, key) ?? {};
+    const { step } = takenStepOf(plan, key) ?? {};
     // The step was for this webhook only.
-    if (urging !== undefined && mentions.length === 0) urging.unreached = urging.steps;
+    if (step !== undefined && mentions.length === 0) step.isUnreached = true;
     fallback(plan, { destination, notice, fate: "unsent", reason: REMOVED }, alerting);
     return;
   }

@@ -71,7 +71,7 @@ export async function recall(
   const there = placesOf(plan, route, routes).filter((chat) => !isPrivate(chat));
   await askReaders(step, there, alerting);
   const reach = reachOf(step, there, alerting, now);
-  if (urging.steps === Number(place)) note(urging, reach, alerting);
+  note(then, reach, alerting);
   const names = namesIn(step, reach, alerting);
   const first = titleOf(then.number, names, route, routes);
   const isSame = first === nameOfNotice(notice);

@@ -66,6 +66,14 @@ export interface TakenStep {
   webhook?: string | undefined;
   /** The accounts that `mention` meant then, as `platform:id`. Absent in what was stored without them. */
   called?: readonly string[];
+  /** It notified none of its people. */
+  isUnreached?: boolean;
+  /** Private chats that may have got it, when no other message of the step notifies its people. */
+  direct?: string[];
+  /** Chats whose page of it, or whose copy of one, may not have arrived: it is not certain that they notify a person. */
+  inDoubtAt?: string[];
+  /** Chats that refused a page of it: whom it mentions was not notified there. */
+  refusedAt?: string[];
 }
 
 /** What a route has sent because the alert was not acknowledged. */
@@ -79,14 +87,6 @@ export interface Urging {
   taken?: TakenStep[];
   /** The next step as cards show it: changed settings may have another. */
   next?: string;
-  /** The last of the steps that notified none of their people. */
-  unreached?: number;
-  /** Private chats of the last step that may have got it, when no other message of the step notifies its people. */
-  direct?: string[];
-  /** Chats whose page of the last step, or whose copy of one, may not have arrived: it is not certain that they notify a person. */
-  inDoubtAt?: string[];
-  /** Chats that refused a page of the last step: whom it mentions was not notified there. */
-  refusedAt?: string[];
   /** The people whom copies of its pages mention, each as `place among those taken, a space, name`. */
   copiedFor?: string[];
   /** When the alert took this route, if that was later than it began to fire. */
