@@ -62,7 +62,7 @@ export function redirectProblem(
   const place = isShown ? placeOfUrl(new URL(location, from).href) : "another place";
   let why = "it is none that can be followed";
   if (redirects === 0) why = "redirects are not followed (redirects: 0)";
-  else if (status <= 303 && method !== "GET" && method !== "HEAD")
+  else if (status <= 302 && method !== "GET" && method !== "HEAD")
     why = `a redirect of this kind repeats no ${method}: write the new address in ${url_env ?? "`url`"}`;
   return `${new URL(from).host} answered ${status}, a redirect to ${place}; ${why}`;
 }

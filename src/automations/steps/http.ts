@@ -36,7 +36,7 @@ const httpStepOptions = z
       .max(10)
       .default(3)
       .describe(
-        "How many redirects are followed. A 301, 302 or 303 is followed for GET and HEAD only; any other method fails, because the new request would have no body. At 0 the redirect is the answer.",
+        "How many redirects are followed. A 301 or 302 is followed for GET and HEAD only; any other method fails, because the new request would have no body. After a 303, the new address is read with GET. At 0 the redirect is the answer.",
       ),
   })
   .refine(hasOneTarget, ONE_TARGET)

@@ -20,7 +20,7 @@ export interface GuardedRequest {
   silenceMs?: number;
   /** More than this of the body is not read. */
   maxBytes?: number;
-  /** How many are followed; at 0 a redirect is the answer, and so is one that only a GET may follow. */
+  /** How many are followed; at 0 a redirect is the answer, and so is a 301 or 302 after anything but GET and HEAD. */
   redirects?: number;
   /** What may be reached besides public addresses. */
   allow?: Destinations;
@@ -98,14 +98,18 @@ function firstHop(url: string, { method = "GET", headers = {}, body }: GuardedRe
   return { url: webAddress(url), method, headers, body: body ?? null };
 }
 
-/** 307 and 308 repeat the request. The others would turn it into a GET without a body, so they are the answer to any other method: nothing was written. */
+/**
+ * 307 and 308 repeat the request; 303 names the place to read after it was done (https://www.rfc-editor.org/rfc/rfc9110#name-303-see-other).
+ * 301 and 302 would turn it into a GET without a body, so they are the answer to any other method: nothing was written.
+ */
 function nextHop(hop: Hop, { statusCode, headers }: Dispatcher.ResponseData): Hop | undefined {
   const location = headers.location;
   const isRead = hop.method === "GET" || hop.method === "HEAD";
-  const followed = isRead ? [301, 302, 303, 307, 308] : [307, 308];
+  const followed = isRead ? [301, 302, 303, 307, 308] : [303, 307, 308];
   if (!followed.includes(statusCode) || typeof location !== "string") return undefined;
   const url = webAddress(location, hop.url);
-  return { ...hop, url, headers: url.origin === hop.url.origin ? hop.headers : forAnybody(hop.headers) };
+  const { method, body } = statusCode === 303 && !isRead ? { ...hop, method: "GET" as const, body: null } : hop;
+  return { url, method, body, headers: url.origin === hop.url.origin ? hop.headers : forAnybody(hop.headers) };
 }
 
 function forAnybody(headers: Record<string, string>): Record<string, string> {

@@ -107,10 +107,11 @@ describe("a redirect", () => {
     expect(answer).toMatchObject({ status: 307, headers: { location: "/again" } });
   });
 
-  it("repeats the request on 307, repeats none that writes on 303, and tells another origin no credentials", async () => {
+  it("repeats the request on 307, reads the place that a 303 names, follows no 302 after a POST, and tells another origin no credentials", async () => {
     const other = await serve(ok, "127.0.0.2");
     const first = await serve((request, response) => {
       if (request.url === "/see") return void response.writeHead(303, { location: "/there" }).end();
+      if (request.url === "/moved") return void response.writeHead(302, { location: "/there" }).end();
       if (request.url === "/there") return void response.end("ok");
       response.writeHead(307, { location: `http://127.0.0.2:${other.port}/` }).end();
     });
@@ -123,11 +124,14 @@ describe("a redirect", () => {
     await guardedRequest(`http://127.0.0.1:${first.port}/`, options);
     expect(other.asked).toMatchObject([{ method: "POST", body: "payload", headers: { "content-type": "text/plain" } }]);
     expect(JSON.stringify(other.asked)).not.toContain("secret");
-    const seen = await guardedRequest(`http://127.0.0.1:${first.port}/see`, options);
-    expect(seen).toMatchObject({ status: 303, url: `http://127.0.0.1:${first.port}/see` });
+    const moved = await guardedRequest(`http://127.0.0.1:${first.port}/moved`, options);
+    expect(moved).toMatchObject({ status: 302, url: `http://127.0.0.1:${first.port}/moved` });
     expect(first.asked.at(-1)).toMatchObject({ method: "POST", body: "payload" });
+    const seen = await guardedRequest(`http://127.0.0.1:${first.port}/see`, options);
+    expect(seen).toMatchObject({ status: 200, url: `http://127.0.0.1:${first.port}/there` });
+    expect(first.asked.at(-1)).toMatchObject({ method: "GET", url: "/there", body: "" });
     const { body: _, ...read } = { ...options, method: "GET" as const };
-    await guardedRequest(`http://127.0.0.1:${first.port}/see`, read);
+    await guardedRequest(`http://127.0.0.1:${first.port}/moved`, read);
     expect(first.asked.at(-1)).toMatchObject({ method: "GET", url: "/there", headers: { authorization: "secret" } });
   });
 });

@@ -42,7 +42,7 @@ export const httpOptions = z
       .max(10)
       .default(0)
       .describe(
-        "How many redirects are followed; a 301, 302 or 303 for GET only. Another origin gets neither logins, own headers nor the signature.",
+        "How many redirects are followed; a 301 or 302 for GET only. Another origin gets neither logins, own headers nor the signature.",
       ),
     decision: z
       .enum(["explicit", "status"])
