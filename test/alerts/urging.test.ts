@@ -1301,8 +1301,9 @@ describe("regular messages", () => {
       },
       clock: { name: "first response", dueAt: START, targetMs: HOUR, elapsedMs: HOUR, percentUsed: 1 },
     });
-    await on.raise({ fingerprint: "b", title: "Reply to Cid" });
-    await on.raise({ fingerprint: "b", state: "resolved", reason: "answered" });
+    const other = { fingerprint: "b", source: { kind: "sla", id: "clock2", policyId: "replies" } };
+    await on.raise({ ...other, title: "Reply to Cid" });
+    await on.raise({ ...other, state: "resolved", reason: "answered" });
     await on.settle();
     await on.advance(HOUR + MINUTE);
     await on.crash();
