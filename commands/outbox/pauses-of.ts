@@ -6,7 +6,10 @@ import { clockTime, code } from "../show/text.js";
 import { conversationText } from "../who.js";
 
 export async function pausesOf(deps: CommandDeps, delivery: Delivery): Promise<Pause[]> {
-  return isUnderWay(delivery) ? holding((await deps.status()).pauses, delivery.address, deps.clock.now()) : [];
+  if (!isUnderWay(delivery)) return [];
+  const pauses = holding((await deps.status()).pauses, delivery.address, deps.clock.now());
+  // A deletion needs no place in the minute of a group.
+  return delivery.operation === "delete" ? pauses.filter(({ isOwnLimit }) => !isOwnLimit) : pauses;
 }
 
 /** Those among them that keep a chat from being sent to, the one that ends last first. */

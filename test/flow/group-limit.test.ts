@@ -22,7 +22,8 @@ const run = async (line: string) => (await invoke(stack.gateway.url, line)).text
 
 it("each command names the setting that copies wait for, and when the next one goes", async () => {
   const { web } = stack.platforms;
-  for (const text of ["one", "two", "three", "four"]) await web.say(web.places[1], "guest", text);
+  const first = await web.say(web.places[1], "guest", "one");
+  for (const text of ["two", "three", "four"]) await web.say(web.places[1], "guest", text);
   const waiting = await until(async () => {
     const listed = await run("/outbox list waiting");
     const [, open, handled] = /outbox: (\d) waiting, 2 sent\ninbox: (\d) done/.exec(listed) ?? [];
@@ -50,4 +51,10 @@ it("each command names the setting that copies wait for, and when the next one g
   const all = await run("/pauses lift all");
   expect(all).toContain("waits for a limit of the settings, which ends by itself. /pauses names the setting.");
   expect(all).not.toContain("Nothing is paused");
+  // A deletion needs no place in the minute.
+  stack.telegram.fail({ method: "deleteMessage", times: 1_000, action: { kind: "drop-before" } });
+  await web.remove?.(web.places[1], "guest", first);
+  const deletion = await until(async () => /d_m\d+x0/.exec(await run("/outbox list waiting"))?.[0], "the deletion");
+  expect(await run(`/outbox show ${deletion}`)).not.toContain("is paused until");
+  expect(await run(`/outbox show ${last}`)).toContain("is paused until");
 });
