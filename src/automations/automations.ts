@@ -460,6 +460,7 @@ class ConfiguredHooks implements Automations {
       definition: (hookId) => this.get(hookId),
       isPaused: () => this.#pause.paused !== undefined,
       isAwaited: (hookId) => this.isAwaited(hookId),
+      attemptsOf: (hookId) => this.get(hookId)?.retry?.attempts ?? registry.get(hookId)?.retry?.attempts,
       isUnread: (hookId) => this.#mayBeBroken(hookId),
       get keptMs() {
         return config().keep.max_age;

@@ -50,6 +50,8 @@ export interface QueueDeps {
   isPaused(): boolean;
   /** A hook that is not in force and may come back: it is broken, or may be in what cannot be read. Its runs wait. */
   isAwaited(hookId: string): boolean;
+  /** How often a run of the hook may start. Undefined where the hook is not there, or has no `retry`. */
+  attemptsOf(hookId: string): number | undefined;
   /** It is awaited, and may be in a file: what its definition says about the end of a run is not known. */
   isUnread(hookId: string): boolean;
   /** For how long, at most. */
@@ -127,6 +129,7 @@ class StoredRuns implements Queue {
     definition: () => undefined,
     isPaused: () => false,
     isAwaited: () => false,
+    attemptsOf: () => undefined,
     isUnread: () => false,
     keptMs: 0,
     refusal: async () => undefined,
@@ -333,8 +336,8 @@ class StoredRuns implements Queue {
       void this.#run(row).finally(leave);
       return;
     }
-    const { runsAgain, isAwaited } = this.#deps;
-    const recovery = recover(row, this.#deps.definition(hookId), { stops, runsAgain, isAwaited, logger });
+    const { runsAgain, isAwaited, attemptsOf } = this.#deps;
+    const recovery = recover(row, this.#deps.definition(hookId), { stops, runsAgain, isAwaited, attemptsOf, logger });
     if ("over" in recovery) void this.#run(row, recovery);
     else
       void turns.runInTurn(recovery.rule, async () => {

@@ -98,6 +98,7 @@ it("a background run that ends the process takes no message with it, and is the 
       /1 background run of `?p\.work`? does not run again: the gateway ended while it ran/,
     );
     expect((await invoke(gateway.url, "/runs interrupted")).text).toContain("p.work");
+    expect(gateway.output()).toContain("attempt 3 of 3");
   } finally {
     isOver = true;
   }

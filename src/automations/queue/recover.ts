@@ -8,7 +8,7 @@ import type { Definition } from "../definition/definition.js";
 import type { RunOutcome } from "../run/outcome.js";
 import { countedAttempt, withStop } from "./settle.js";
 
-/** For background hooks of plugins, which say only that they may run twice. */
+/** For a run that may happen twice, of a hook that is not there any more. */
 const MAX_ATTEMPTS = 5;
 
 interface Deps {
@@ -17,6 +17,8 @@ interface Deps {
   runsAgain(definition: Definition): boolean;
   /** The hook is not in force, and may come back. */
   isAwaited(hookId: string): boolean;
+  /** How often a run of the hook may start. Undefined where the hook is not there, or has no `retry`. */
+  attemptsOf(hookId: string): number | undefined;
   logger: Logger;
 }
 
@@ -30,7 +32,7 @@ export const startOf = (id: string) => `run ${id}`;
 export function recover(
   run: AutomationRun,
   definition: Definition | undefined,
-  { stops, runsAgain, isAwaited, logger }: Deps,
+  { stops, runsAgain, isAwaited, attemptsOf, logger }: Deps,
 ): Recovery {
   const endedAt = stops.stoppedAt(startOf(run.id), run.attempt);
   const reason = endedAt === undefined ? "the gateway ended while it ran" : stopped().message;
@@ -46,7 +48,7 @@ export function recover(
     return { over: { status: "interrupted", reason } };
   if (!run.isRepeatable || run.pendingPayload === undefined)
     return { over: { status: "interrupted", reason: `${reason}, and it may not run twice` } };
-  const most = definition?.retry?.attempts ?? MAX_ATTEMPTS;
+  const most = attemptsOf(run.hookId) ?? MAX_ATTEMPTS;
   const made = countedAttempt(run);
   if (made < most && isAwaited(run.hookId)) return { over: { status: "queued", dueAt: run.dueAt, reason } };
   if (made < most) return { rule: endedAt === undefined ? ruleOfSuspect(made, most) : "shared" };

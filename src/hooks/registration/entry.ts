@@ -363,6 +363,7 @@ export function infoOf(entry: Entry): HookInfo {
     isAwaited: isAwaited(entry),
     failurePolicy: entry.failurePolicy,
     timeoutMs: entry.timeoutMs,
+    retry: options.retry,
     visibility: options.visibility ?? "debug",
     sees: point.model === "modifying" ? seenBy(options, point, entry.execution) : undefined,
     after: options.after ?? [],

@@ -73,6 +73,7 @@ export interface HookInfo {
   isAwaited: boolean;
   failurePolicy: FailurePolicy;
   timeoutMs: number;
+  retry?: Retry;
   visibility: Visibility;
   sees?: Sees;
   after: readonly string[];
