@@ -99,6 +99,9 @@ export async function readStart(file: FileHandle, maxBytes: number): Promise<Buf
   return bytes.subarray(0, filled);
 }
 
+/** `build/` as a pattern: the folder and all that is in it. */
+export const wholeFolder = (pattern: string) => pattern.replace(/\/+$/, "/**");
+
 export function within(path: string, root: string): boolean {
   const way = relative(root, path);
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));

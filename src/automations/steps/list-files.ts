@@ -5,7 +5,7 @@ import { join, relative, sep } from "node:path";
 import picomatch from "picomatch";
 import { z } from "zod";
 import { jsonSchemaOf } from "../../lib/validation/json-schema.js";
-import { locate, pathProblems, rootField } from "../paths.js";
+import { locate, pathProblems, rootField, wholeFolder } from "../paths.js";
 import type { Step } from "../step.js";
 
 const globs = z.array(z.string().min(1));
@@ -22,7 +22,7 @@ const listFilesForm = z.strictObject({
 });
 
 const listFilesOptions = listFilesForm.superRefine(({ glob, ignore }, context) => {
-  const all = ignore.findIndex((pattern) => /^(\*\*\/)*(\*\*|\*\*\/\*)$/.test(pattern));
+  const all = ignore.findIndex((pattern) => /^(\*\*\/)*(\*\*|\*\*\/\*)$/.test(wholeFolder(pattern)));
   if (all >= 0)
     context.addIssue({
       code: "custom",
@@ -52,7 +52,7 @@ export const listFilesStep: Step<z.output<typeof listFilesOptions>> = {
   async run({ path, root, glob, ignore, limit }, context) {
     const { maxBytes, signal } = context;
     const { path: top } = await locate(path, root, context, context.folders.path);
-    const isWanted = picomatch(glob, { dot: true });
+    const isWanted = picomatch([glob].flat().map(wholeFolder), { dot: true });
     const isIgnored = picomatch(ignore, { dot: true });
     const walked = await walk(top, isIgnored, signal);
     const wanted = walked.names.filter((name) => isWanted(name)).sort();

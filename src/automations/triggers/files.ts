@@ -4,6 +4,7 @@ import picomatch from "picomatch";
 import { z } from "zod";
 import { duration } from "../../lib/validation/config-fields.js";
 import { FILE_OPERATIONS, type TriggerOf } from "../definition/definition.js";
+import { wholeFolder } from "../paths.js";
 
 const DEFAULT_IGNORE = ["**/.git/**", "**/node_modules/**"];
 
@@ -36,7 +37,7 @@ export const filesOptions = z
       ignore: ignored
         .default(DEFAULT_IGNORE)
         .describe(
-          "Globs of what to leave out, such as `**/.*` and `**/.*/**` for names that start with a dot; replaces the default.",
+          "Globs of what to leave out, such as `**/.*` and `**/.*/**` for names that start with a dot; replaces the default. `build/` leaves out that folder with all that is in it, and `**/build/` every folder of that name.",
         ),
       operations: z
         .array(z.enum(FILE_OPERATIONS))
@@ -63,7 +64,8 @@ export const filesOptions = z
 function covers(ignore: string, path: string): boolean {
   const { isGlob, glob } = picomatch.scan(path);
   const isWhole =
-    [path, ...(isGlob ? [glob, `**/${glob}`] : [])].includes(ignore) || /^(\*\*\/)*(\*\*|\*\*\/\*)$/.test(ignore);
+    [path, ...(isGlob ? [glob, `**/${glob}`] : [])].includes(ignore) ||
+    /^(\.\/)*(\*\*\/)*(\*\*|\*\*\/\*)$/.test(wholeFolder(ignore));
   return (isGlob || path.endsWith("/")) && isWhole;
 }
 

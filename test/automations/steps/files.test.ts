@@ -169,6 +169,7 @@ describe("list_files", () => {
   });
 
   it("is empty when nothing matches", async () => {
+    expect((await oneStep({ list_files: { glob: "docs/deep/" } }, at)).text).toBe("docs/deep/b.md\ndocs/deep/c.txt");
     expect(await oneStep({ list_files: { glob: "*.nothing" } }, at)).toMatchObject({
       isEmpty: true,
       value: { count: 0 },

@@ -231,6 +231,29 @@ describe("a watch of files", () => {
     ]);
   });
 
+  it("reads a slash at the end as the folder with all that is in it", async () => {
+    const folder = await folderOf({ "src/build/old": "o", "src/sub/build/old": "o" });
+    const { seen } = await watching([
+      watch("here", folder, { paths: "src", ignore: "build/" }),
+      watch("from-the-top", folder, { paths: "src/", ignore: ["./src/build/"] }),
+      watch("anywhere", folder, { paths: ["src/**/"], ignore: ["**/build/"] }),
+      watch("below", folder, { paths: "src/*/", ignore: "*/build/" }),
+    ]);
+    for (const name of ["src/build/a", "src/sub/build/b", "src/sub/c", "src/d"]) await write(folder, name, name);
+    await until(() => seen.length >= 9, "nine changes");
+    expect([...seen].sort()).toEqual([
+      "anywhere src/d created",
+      "anywhere src/sub/c created",
+      "below src/sub/c created",
+      "from-the-top src/d created",
+      "from-the-top src/sub/build/b created",
+      "from-the-top src/sub/c created",
+      "here src/d created",
+      "here src/sub/build/b created",
+      "here src/sub/c created",
+    ]);
+  });
+
   it("counts names that start with a dot, for a glob as for a folder", async () => {
     const folder = await folderOf({ ".github/workflows/old.yml": "o", "src/a.yml": "a" });
     const globs = {

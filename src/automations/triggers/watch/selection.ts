@@ -1,6 +1,7 @@
 /** What one entry of `paths:` selects: where to look, how deep, and which files count. Globs are ours: the watcher knows none. */
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import picomatch from "picomatch";
+import { wholeFolder } from "../../paths.js";
 
 export interface Selection {
   /** As it stands in the definition. */
@@ -20,9 +21,9 @@ export interface Selection {
 export function selectionOf(pattern: string, ignore: readonly string[], folder: string): Selection {
   const { base, glob, isGlob } = picomatch.scan(asPosix(pattern));
   const root = resolve(folder, isGlob ? base : pattern);
-  const isSelected = isGlob ? picomatch(glob, { dot: true }) : () => true;
+  const isSelected = isGlob ? picomatch(wholeFolder(glob), { dot: true }) : () => true;
   const ignores = ignoring(ignore, root, folder);
-  const depth = isGlob && !/\*\*|\(/.test(glob) ? glob.split("/").length - 1 : Number.POSITIVE_INFINITY;
+  const depth = isGlob && !/\*\*|\(|\/$/.test(glob) ? glob.split("/").length - 1 : Number.POSITIVE_INFINITY;
   return {
     pattern,
     root,
@@ -35,7 +36,7 @@ export function selectionOf(pattern: string, ignore: readonly string[], folder: 
 
 /** Patterns hold below the root and below the folder; what the operator named himself is not ignored as a whole. */
 function ignoring(patterns: readonly string[], root: string, folder: string): (path: string) => boolean {
-  const isIgnored = picomatch([...patterns], { dot: true });
+  const isIgnored = picomatch(patterns.map(wholeFolder), { dot: true });
   const below = (from: string, path: string) => {
     const at = asPosix(relative(from, path));
     return at !== "" && !at.startsWith("..") && !isAbsolute(at) && isIgnored(at);
