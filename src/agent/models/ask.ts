@@ -72,7 +72,7 @@ function withinBounds(budget: Budget, recorded: RecordedTools): Middleware {
     specificationVersion: "v3",
     async wrapGenerate({ doGenerate }) {
       const answer = await doGenerate();
-      checkCalls(answer.content, recorded);
+      checkCalls(answer, recorded);
       return answer;
     },
     transformParams: async ({ params }) => ({

@@ -14,10 +14,15 @@ export function readJson(text: string): unknown {
   }
 }
 
-/** Why a JSON text that came from outside is not read, as the end of a sentence about it; undefined when it may be. */
-export function jsonExcess(json: string): string | undefined {
-  if (isTooDeep(json)) return `is nested deeper than ${MAX_JSON_DEPTH} levels`;
-  return hasTooMany(json) ? `has more than ${MAX_JSON_VALUES} values` : undefined;
+/** Why JSON texts that came from outside together are not read, as the end of a sentence about them; undefined when they may be. */
+export function jsonExcess(...texts: readonly string[]): string | undefined {
+  let left = MAX_JSON_VALUES;
+  for (const json of texts) {
+    if (isTooDeep(json)) return `is nested deeper than ${MAX_JSON_DEPTH} levels`;
+    left -= countValues(json, left);
+    if (left < 0) return `has more than ${MAX_JSON_VALUES} values`;
+  }
+  return undefined;
 }
 
 export function isTooDeep(json: string, max = MAX_JSON_DEPTH): boolean {
@@ -36,8 +41,8 @@ export function isTooDeep(json: string, max = MAX_JSON_DEPTH): boolean {
   return false;
 }
 
-/** True when a JSON text holds more values than that: each costs many times what its characters do. */
-function hasTooMany(json: string, max = MAX_JSON_VALUES): boolean {
+/** How many values a JSON text holds, up to one more than `max`: each costs many times what its characters do. */
+function countValues(json: string, max: number): number {
   let values = 1;
   let isInString = false;
   for (let i = 0; i < json.length; i++) {
@@ -47,10 +52,10 @@ function hasTooMany(json: string, max = MAX_JSON_VALUES): boolean {
       else if (code === 34) isInString = false;
     } else if (code === 34 /* quote */) isInString = true;
     else if (code === 44 /* , */ || code === 91 /* [ */ || code === 123 /* { */) {
-      if (++values > max) return true;
+      if (++values > max) break;
     }
   }
-  return false;
+  return values;
 }
 
 /**

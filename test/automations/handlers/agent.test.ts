@@ -431,6 +431,22 @@ describe.each(PROVIDERS)("the agent handler over the $provider format", ({ provi
     expect(server.getRequests()).toHaveLength(1);
   });
 
+  it("refuse an answer whose tool calls hold very many values, or are nested very deep, and make none of them", async () => {
+    const list = (length: number) => `{"text":"spam","list":[${"0,".repeat(length)}0]}`;
+    const deep = `{"text":"spam","deep":${"[".repeat(101)}${"]".repeat(101)}}`;
+    const answers = { values: [list(9_000), list(11_000)], levels: [deep] };
+    for (const [what, given] of Object.entries(answers)) {
+      server.reset();
+      // In the format of OpenAI, arguments are JSON in a text, which is one value of the answer.
+      server.onMessage(/./, { toolCalls: given.map((args) => ({ name: "send_message", arguments: args })) });
+      const { result, said } = await ask(provider, spamming, {}, { retries: 3 });
+      const error = expect.stringMatching(`the model's answer (has more|is nested deeper) than [0-9]+ ${what}`);
+      expect(result).toMatchObject({ kind: "failed", error, isRetryable: false, toolCalls: [] });
+      expect(said).toEqual([]);
+      expect(server.getRequests()).toHaveLength(1);
+    }
+  });
+
   it("are at their bound when a server reports figures below zero", async () => {
     server.onMessage(/./, {
       toolCalls: [{ name: "list_hooks", arguments: "{}" }],
