@@ -1,4 +1,4 @@
-/** An incident of Discord in which it answers new messages with HTTP 5xx: the real client on a loopback Discord. */
+/** An incident of a platform in which it answers new messages with HTTP 5xx: the real client on a loopback Discord, and platforms in memory. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { createDiscordAdapter } from "../../adapters/discord/discord.js";
 import type { Cause } from "../../src/domain/journal.js";
@@ -251,5 +251,58 @@ describe("trouble that is not the whole platform's", () => {
     await rig.gateway.edit(card, { text: "card 2" }, { cause });
     await pass(rig, 500);
     expect(rig.platform.texts().sort()).toEqual(["answer", "card 2", "page"]);
+  });
+});
+
+describe("a platform that cannot recognize a repeated message, and gives no answer to new ones", () => {
+  const send = (rig: Rig, text: string, chatId: string) =>
+    rig.gateway.send({ platform: "loop", botId: "bot", chatId }, { text }, { cause });
+  const startFailing = async (isFailing: (text: string, chatId: string) => boolean, options: RigOptions = {}) => {
+    const platform = new LoopbackPlatform();
+    platform.script = (operation) =>
+      operation.kind === "create" && isFailing(operation.part.text, operation.address.chatId)
+        ? { kind: "ambiguous", error: "HTTP 502" }
+        : undefined;
+    return startRig({ ...options, platforms: [platform] });
+  };
+
+  it("has few messages held: the others wait, and are sent in order and once", async () => {
+    let isDown = true;
+    const rig = await startFailing(() => isDown);
+    for (let n = 0; n < 60; n++) {
+      await send(rig, `m${n}`, "room");
+      await pass(rig, 5_000);
+    }
+    const { held, open } = await openAndHeld(rig);
+    expect(held).toBeGreaterThan(2);
+    expect(held).toBeLessThan(25);
+    expect(open).toBe(60 - held);
+    expect(rig.platform.requests).toHaveLength(held);
+    expect(await shown(rig)).toMatchObject({
+      reason: `it has taken no messages for 5 min (HTTP 502); ${open} messages wait`,
+      hint: expect.stringContaining("one message at a time"),
+    });
+    isDown = false;
+    await pass(rig, 31_000);
+    expect(await openAndHeld(rig)).toEqual({ open: 0, held, dead: 0 });
+    expect(rig.platform.texts("room")).toEqual(numbered("m", held, 60));
+    expect((await shown(rig))?.hint).toBeUndefined();
+  });
+
+  it("is asked by a message to another chat first, when one chat takes none", async () => {
+    const rig = await startFailing((_, chatId) => chatId === "broken");
+    for (let n = 0; n < 5; n++) await send(rig, `b${n}`, "broken");
+    await send(rig, "m", "fine");
+    await pass(rig, 6_000);
+    expect(rig.platform.texts("fine")).toEqual(["m"]);
+  });
+
+  it("gets a message that may show twice at most as often as any other", async () => {
+    const rig = await startFailing(() => true, { gateway: { ambiguous: "resend", outbox_attempts: 3 } });
+    for (let n = 0; n < 4; n++) await send(rig, `m${n}`, "room");
+    await pass(rig, 300_000);
+    const { held, dead } = await openAndHeld(rig);
+    expect({ held, dead }).toEqual({ held: 4, dead: 0 });
+    expect(rig.platform.requests).toHaveLength(12);
   });
 });

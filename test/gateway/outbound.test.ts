@@ -361,6 +361,8 @@ describe("an answer that is lost", () => {
     await ended(rig, arrived);
     expect(await rig.gateway.release(lost)).toBe(true);
     expect(await rig.gateway.release(arrived, true)).toBe(true);
+    // Two in a row without an answer: the platform is tried again after a pause.
+    await rig.clock.advance(6_000);
     await rig.idle();
     expect(await rig.gateway.release(lost)).toBe(false);
     expect(rig.platform.texts().sort()).toEqual(["arrived", "lost"]);

@@ -1,6 +1,7 @@
 /**
  * Platforms that give no usable answer to new messages at present (HTTP 5xx, timeouts). Each message that is sent then is in doubt, so the
  * others wait, in order, while one at a time tries whether the platform takes messages again: those in doubt first, which it posts once by their nonce.
+ * On a platform without nonces, each that is tried is held when it gets no answer: fewer are tried, to chats that did not fail first.
  */
 import type { Adapter, CursorStore } from "../../domain/chat/adapter.js";
 import { parseAddress } from "../../domain/chat/address.js";
@@ -25,6 +26,9 @@ const OTHER_CHAT_EVERY = 4;
 /** The most messages tried in a round that turn out to need no request. */
 const MAX_PICKS = 20;
 const MAX_REST_MS = 15_000;
+/** Where each that is tried may be held, the first pause is so much longer, and the longest is this one. */
+const LONGER_REST = 5;
+const MAX_REST_WHERE_HELD_MS = 30_000;
 
 /** What is tried is due by then. */
 const LATER_MS = 20;
@@ -42,6 +46,8 @@ interface Outage {
   since: number;
   error: string;
   isOn: boolean;
+  /** Its platform has no nonces: what was tried cannot be tried again without showing twice. */
+  isWithoutNonce?: boolean;
   /** By delivery; what was tried last is the last. */
   inDoubt: Map<string, InDoubt>;
   /** Those that failed. */
@@ -121,13 +127,14 @@ export class Outages {
 
   /** A request for a new message got no usable answer. Gives how long it waits before its next try; undefined: as long as any other one. */
   unanswered(delivery: Delivery, error: string, { traits }: Adapter): number | undefined {
-    // Elsewhere what gets no answer is held, and tries nothing again.
-    if (!traits.idempotentCreate || !isConcerned(delivery)) return undefined;
+    if (!isConcerned(delivery)) return undefined;
     const { platform, chatId } = delivery.address;
     const { clock, logger, cursors, background } = this.#options;
     const outage = this.#all.get(platform) ?? newOutage(platform, clock.now(), error);
     this.#all.set(platform, outage);
     outage.error = error;
+    outage.isWithoutNonce = !traits.idempotentCreate;
+    if (outage.isWithoutNonce) outage.otherChatsLeft = 0;
     outage.inDoubt.delete(delivery.id);
     outage.inDoubt.set(delivery.id, { queue: queueOf(delivery), seq: delivery.seq, round: outage.round });
     if (outage.isOn && !outage.chats.has(chatId)) outage.otherChatsLeft--;
@@ -142,7 +149,7 @@ export class Outages {
       background.run("an outage", cursors.set(PREFIX + platform, `${outage.since} ${error}`));
       this.#rest(outage);
     }
-    return outage.isOn ? this.#restMs(outage) : undefined;
+    return outage.isOn && !outage.isWithoutNonce ? this.#restMs(outage) : undefined;
   }
 
   /** A new message was sent: the incident has ended. */
@@ -192,14 +199,19 @@ export class Outages {
   }
 
   #pick(outage: Outage): Outage["pass"] {
-    const { inDoubt, tried, picks, round, platform } = outage;
-    if (tried >= TRIED_IN_A_ROUND || picks >= MAX_PICKS) return undefined;
+    const { inDoubt, tried, picks, round, platform, isWithoutNonce } = outage;
+    if (tried >= (isWithoutNonce ? 1 : TRIED_IN_A_ROUND) || picks >= MAX_PICKS) return undefined;
+    if (isWithoutNonce) return this.#ofOtherChat(outage) ?? this.#ofAny(platform);
     const left = [...inDoubt].filter(([, one]) => one.round < round);
     if (tried > 0) {
       const other = round % OTHER_CHAT_EVERY === 0 ? this.#ofOtherChat(outage) : undefined;
       return other ?? passOf(left[0]);
     }
     if (left.length > 0) return passOf(left.reduce((one, next) => (next[1].seq < one[1].seq ? next : one)));
+    return this.#ofAny(platform);
+  }
+
+  #ofAny(platform: string): Outage["pass"] {
     const queue = this.#options.parking.take(platform, () => true);
     return queue === undefined ? undefined : { queue, id: undefined };
   }
@@ -224,9 +236,10 @@ export class Outages {
   }
 
   /** Longer with each round. */
-  #restMs({ round }: Outage): number {
+  #restMs({ round, isWithoutNonce = false }: Outage): number {
     const { retry_first, retry_max } = this.#options.config;
-    return backoffMs({ firstMs: retry_first, maxMs: Math.min(retry_max, MAX_REST_MS) }, round + 1);
+    const [longer, longestMs] = isWithoutNonce ? [LONGER_REST, MAX_REST_WHERE_HELD_MS] : [1, MAX_REST_MS];
+    return backoffMs({ firstMs: retry_first * longer, maxMs: Math.min(retry_max, longestMs) }, round + 1);
   }
 }
 
