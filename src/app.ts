@@ -96,11 +96,11 @@ async function start(base: Base): Promise<App> {
 }
 
 /** What waits for a length of time keeps it when the clock is set. */
-function followSteps({ gateway, ground }: Parts): void {
-  const { clock, logger, followed } = ground;
+function followSteps(parts: Parts): void {
+  const { clock, logger, followed, store } = parts.ground;
   clock.onStep((stepMs) => {
-    gateway
-      .clockStepped(stepMs)
+    Promise.all([parts.gateway.clockStepped(stepMs), store.shiftWaits(stepMs)])
+      .then(() => parts.wakeWaiting())
       .then(followed.note)
       .then(() => logger.info({ stepMs }, "Pauses and retries keep their length after the clock was set."))
       .catch((error: unknown) =>

@@ -12,7 +12,7 @@ const NOTE_EVERY_MS = 10_000;
 const SEEN = "clock-seen";
 const MAX_SENDING = 10_000;
 
-type Stored = Pick<Store, "cursors" | "pauses" | "inbox" | "outbox">;
+type Stored = Pick<Store, "cursors" | "pauses" | "inbox" | "outbox" | "shiftWaits">;
 
 export interface FollowedClock {
   /** Deliveries that the last run was sending: how long ago is unknown after a clock was set back. */
@@ -36,6 +36,7 @@ export async function followClock(store: Stored, clock: Clock, logger: Logger): 
     await Promise.all([
       store.outbox.shift(stepMs),
       store.inbox.shift(stepMs),
+      store.shiftWaits(stepMs),
       ...pauses.map((pause) => store.pauses.set({ ...pause, until: pause.until + stepMs })),
     ]);
   }

@@ -350,6 +350,13 @@ export class Parts extends OnGround {
   }
 
   /** Holds from now on, for a registration to come, too. */
+  /** The times of what waits have changed. */
+  wakeWaiting(): void {
+    this.#kernel.queue.wake();
+    this.orchestrator.reconfigured();
+    this.sla.wake();
+  }
+
   async switchHook(hookId: string, enabled: boolean, by: string): Promise<void> {
     await this.overrides.switchInChat(hookId, enabled, by);
     this.registry.setEnabled(hookId, enabled);

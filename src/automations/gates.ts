@@ -64,6 +64,10 @@ export class Gates {
     this.#slots = new Slots(() => options.maxRunning);
     this.#starts = new Starts(options.runs);
     this.breakers = new Breakers(options);
+    options.clock.onStep?.((stepMs) => {
+      this.#starts.shift(stepMs);
+      this.breakers.shift(stepMs);
+    });
   }
 
   /** Rejects with the signal's reason when it aborts while waiting for room. */

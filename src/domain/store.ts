@@ -602,6 +602,8 @@ export interface Store {
   ownSecret(name: string): Promise<string>;
   /** The owner's login token, which this installation creates for itself. It is not in the database. */
   consoleToken(): string;
+  /** The clock was set by `stepMs`: stored runs, tasks, pending work and SLA announcements that wait keep the length of their wait. */
+  shiftWaits(stepMs: number): Promise<void>;
   /** Deletes what is older or more than the retention allows; resolves with rows removed, by table. */
   sweep(now: number): Promise<Record<string, number>>;
   /** Resolves when all that is committed so far is durable: with `durability: full` it survives a power cut, too. */

@@ -36,6 +36,19 @@ export function openSqlite(file: string, options?: Database.Options): Database.D
   return new (loadDriver(chooseDriver(process.versions)))(file, options);
 }
 
+/** Closes it and leaves its log as it is: the last connection that closes and may write would move the log into the file. */
+export function closeLeavingLog(database: Database.Database, file: string): void {
+  let reader: Database.Database | undefined;
+  try {
+    reader = openSqlite(file, { readonly: true, fileMustExist: true });
+    reader.pragma("schema_version");
+  } catch {
+    // Then the log goes into the file.
+  }
+  database.close();
+  reader?.close();
+}
+
 function loadDriver(name: DriverPackage): typeof Database {
   try {
     return createRequire(import.meta.url)(name);

@@ -31,6 +31,7 @@ import { openOwnDatabase } from "./database-file/open-own.js";
 import { forgetOwner, readOwner } from "./database-file/owner.js";
 import { createGiveUp, endUnreadable } from "./database-file/unreadable.js";
 import { createWalSync, type Disk } from "./database-file/wal-sync.js";
+import { closeLeavingLog } from "./driver.js";
 import { storeError } from "./errors.js";
 import { createHookState } from "./hook-state.js";
 import { openJournal } from "./journal/journal.js";
@@ -49,6 +50,7 @@ import { createPauses } from "./pauses.js";
 import { createAddPending, createPending } from "./pending.js";
 import { createSweep } from "./retention.js";
 import { GATEWAY_SCHEMA, requireSchema } from "./schema.js";
+import { createShiftWaits } from "./shift-waits.js";
 import { createSlaStore } from "./sla/sla.js";
 import { createVerify } from "./verify.js";
 
@@ -123,16 +125,21 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     );
   } catch (thrown) {
     walSync?.close();
-    try {
-      forget?.();
-    } catch {
-      // Then the next start looks for what was lost, as after a crash.
-    }
-    database?.close();
+    if (database !== undefined) closeFailed(database, file, forget);
     damage.close();
     lock?.release();
     cleanUp?.();
     throw storeError(thrown, file);
+  }
+}
+
+/** A start that fails is no crash. When that cannot be written, the next start looks for what was lost, and is to find the log. */
+function closeFailed(database: Database, file: string, forget: (() => void) | undefined): void {
+  try {
+    forget?.();
+    database.close();
+  } catch {
+    closeLeavingLog(database, file);
   }
 }
 
@@ -176,6 +183,7 @@ async function assemble(
     cursors: createCursors(connection),
     ownSecret: createOwnSecrets(connection),
     consoleToken: () => keepConsoleToken(files.token, (message) => logger.warn({ file: files.token }, message)),
+    shiftWaits: createShiftWaits(connection),
     async sweep(now) {
       const removed = await sweepMain(now);
       return { ...removed, ...(await journal.sweep(now - retention.journal_for, retention.journal_rows)) };

@@ -1,10 +1,11 @@
 /** The system clock is set while the gateway runs: the real product as a process, against the loopback Telegram. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { discordPlatform } from "../flow/discord-platform.js";
 import { invoke, type Stack, type StackOptions, startStack } from "../flow/stack.js";
+import { gatewayProcess } from "../support/gateway-process.js";
 import { until } from "../support/until.js";
 
 const PRELOAD = resolve(import.meta.dirname, "../fixtures/step-clock.mjs");
@@ -146,6 +147,85 @@ it("an interval goes on when the clock moves backward", async () => {
   const before = await runs();
   await until(async () => (await runs()) > before, "a run after the step", 15_000);
 }, 90_000);
+
+it.each(["while it runs", "while it is stopped"])(
+  "cooldowns, hourly rates, retries of runs, and breakers keep their length when the clock moves backward %s",
+  async (when) => {
+    const fails = { shell: { command: ["false"] } };
+    const { stack, step } = await setUp({
+      automations: { breaker: { failures: 3, pause: "1m" } },
+      hooks: [
+        { id: "cool", trigger: { every: "1s" }, cooldown: "1s", run: { shell: { command: ["true"] } } },
+        { id: "rate", trigger: { every: "1s" }, max_per_hour: 1_000, run: { shell: { command: ["true"] } } },
+        { id: "again", trigger: { every: "1h" }, retry: { attempts: 2, backoff: "4s" }, run: fails },
+        { id: "broken", trigger: { every: "1s" }, run: fails },
+      ],
+    });
+    const text = async (line: string) => (await invoke(stack.gateway.url, line)).text.replace(/[*`]/g, "");
+    const runs = async (id: string) =>
+      JSON.stringify((await invoke(stack.gateway.url, `/runs ${id}`)).data).match(/"hookId"/g)?.length ?? 0;
+    for (const id of ["cool", "rate"]) await until(async () => (await runs(id)) > 0, `the first run of ${id}`);
+    await until(async () => (await text("/status")).includes("broken"), "the breaker");
+    await until(
+      async () => /broken.*(paused|not run|breaker)/i.test(await text("/hooks why broken")),
+      "the open breaker",
+      20_000,
+    );
+    await invoke(stack.gateway.url, "/fire-hook again live=true");
+    if (when === "while it runs") step(-10 * MINUTE_MS);
+    else {
+      await stack.gateway.stop();
+      step(-10 * MINUTE_MS);
+      await stack.gateway.start();
+      await stack.gateway.ready();
+    }
+    await until(() => stack.gateway.output().includes("The system clock moved backward"), "the log line", 10_000);
+    for (const id of ["cool", "rate"]) {
+      const before = await runs(id);
+      await until(async () => (await runs(id)) > before, `a run of ${id} after the step`, 15_000);
+    }
+    // A pause of four seconds, and no ten minutes.
+    expect(await text("/hooks why broken")).toMatch(/times before .* \(in \d\d? s\) are skipped/);
+    // A pause of four seconds, and no ten minutes.
+    await until(async () => !(await text("/runs again")).includes("queued"), "the retry", 30_000);
+    expect(await text("/runs again")).toContain("failed");
+  },
+  120_000,
+);
+
+it.each(["while it runs", "while it is stopped"])(
+  "schedules of missions go on when the clock moves backward %s",
+  async (when) => {
+    const folder = mkdtempSync(join(tmpdir(), "hookgate-clock-"));
+    closers.push(() => rmSync(folder, { recursive: true, force: true }));
+    const offset = join(folder, "offset");
+    writeFileSync(offset, "0");
+    mkdirSync(join(folder, "missions"));
+    const groups = [{ name: "only", tasks: [{ id: "one", assignTo: "note" }] }];
+    writeFileSync(join(folder, "missions/often.json"), JSON.stringify({ schedule: { cron: "*/2 * * * * *" }, groups }));
+    const gateway = await gatewayProcess({
+      folder,
+      config: { orchestrator: { runners: { note: { shell: { command: ["true"] } } } } },
+      env: { LOG_LEVEL: "info", HOOKGATE_TEST_CLOCK: offset, NODE_OPTIONS: `--import=${PRELOAD}` },
+    });
+    closers.push(() => gateway.kill());
+    await gateway.start();
+    await gateway.ready();
+    const missions = async () =>
+      JSON.stringify((await invoke(gateway.url, "/mission list")).data).match(/"scheduleId"/g)?.length ?? 0;
+    await until(async () => (await missions()) > 0, "the first mission");
+    if (when === "while it is stopped") await gateway.stop();
+    writeFileSync(offset, String(-10 * MINUTE_MS));
+    if (when === "while it is stopped") {
+      await gateway.start();
+      await gateway.ready();
+    }
+    await until(() => gateway.output().includes("The system clock moved backward"), "the log line", 10_000);
+    const before = await missions();
+    await until(async () => (await missions()) > before, "a mission after the step", 20_000);
+  },
+  90_000,
+);
 
 it("a clock that was set back while the gateway was dead delays no retry", async () => {
   // Less than the longest retry: the row alone does not show that the clock was set.

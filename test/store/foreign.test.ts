@@ -48,6 +48,23 @@ async function crashedDatabase(): Promise<string> {
   return crashed;
 }
 
+test("a start that fails leaves the log of a crash as it is, so the next start does not take it for one that was deleted", async () => {
+  const file = join(temporaryFolder(), "hookgate.db");
+  const store = await openTestStore({ file });
+  await fill(store, 0);
+  const other = openSqlite(file);
+  // As on a full disk: who has the database open cannot be written.
+  other.exec("CREATE TRIGGER full BEFORE INSERT ON facts BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END");
+  const crashed = join(temporaryFolder(), "hookgate.db");
+  for (const suffix of ["", "-wal", "-shm"]) copyFileSync(file + suffix, crashed + suffix);
+  for (const suffix of ["", "-wal"]) copyFileSync(history(file) + suffix, history(crashed) + suffix);
+  other.close();
+  const before = statSync(`${crashed}-wal`).size;
+  expect(before).toBeGreaterThan(0);
+  await expect(openStore(storeOptions(crashed))).rejects.toThrow("full");
+  expect(statSync(`${crashed}-wal`).size).toBe(before);
+});
+
 const history = (file: string) => file.replace(".db", "-journal.db");
 const findings = (file: string) =>
   checkMachine(`file:${file}`, undefined)

@@ -62,6 +62,8 @@ export interface Sla {
    */
   prepare(config: SlaConfig): Promise<() => void>;
   sweep(now: number): Promise<number>;
+  /** The times at which announcements are tried again have changed. */
+  wake(): void;
   stop(): Promise<void>;
 }
 
@@ -186,6 +188,10 @@ class FollowedWork implements Sla {
 
   sweep(now: number): Promise<number> {
     return this.#deps.store.sla.sweep(now - this.#config.keep);
+  }
+
+  wake(): void {
+    this.#wake(SAY);
   }
 
   async stop(): Promise<void> {

@@ -72,7 +72,7 @@ export class Breakers {
   async learn(isThere: (hookId: string) => boolean): Promise<void> {
     for (const { key: hookId, value } of await this.#options.keyValue.list(SCOPE, "")) {
       const { data } = stored.safeParse(value);
-      if (data !== undefined && isThere(hookId)) this.#states.set(hookId, { ...data, isTrying: false });
+      if (data !== undefined && isThere(hookId)) this.#states.set(hookId, this.#bounded({ ...data, isTrying: false }));
       else await this.#options.keyValue.delete(SCOPE, hookId);
     }
     this.closeChanged();
@@ -81,6 +81,21 @@ export class Breakers {
       state.isUnreported = undefined;
       this.#options.onBreak(hookId, Math.max(0, state.openUntil - this.#options.clock.now()));
       await this.#keep(hookId);
+    }
+  }
+
+  /** A pause is at most as long as it was when it began: one that ends later began under a clock that was ahead. */
+  #bounded(state: State): State {
+    const { breaker, clock } = this.#options;
+    const longest = Math.min(MAX_PAUSE_MS, breaker.pauseMs * 2 ** Math.max(0, state.openings - 1));
+    return { ...state, openUntil: Math.min(state.openUntil, clock.now() + longest) };
+  }
+
+  /** The clock was set: pauses keep their length. */
+  shift(stepMs: number): void {
+    for (const [hookId, state] of this.#states) {
+      state.openUntil += stepMs;
+      void this.#keep(hookId);
     }
   }
 

@@ -33,10 +33,19 @@ export class Starts {
   async #read(hookId: string, now: number): Promise<void> {
     const { at, lastStartedAt } = await this.#runs.started(hookId, now - HOUR_MS);
     const since = this.#known.get(hookId);
+    // What is later than now was stored under a clock that was ahead.
     this.#known.set(hookId, {
-      last: Math.max(lastStartedAt ?? NEVER, since?.last ?? NEVER),
-      recent: [...at, ...(since?.recent ?? [])],
+      last: Math.max(Math.min(lastStartedAt ?? NEVER, now), since?.last ?? NEVER),
+      recent: [...at.map((time) => Math.min(time, now)), ...(since?.recent ?? [])],
     });
+  }
+
+  /** The clock was set: a cooldown and an hour keep their length. */
+  shift(stepMs: number): void {
+    for (const known of this.#known.values()) {
+      known.last += stepMs;
+      known.recent = known.recent.map((time) => time + stepMs);
+    }
   }
 
   last(hookId: string): number {

@@ -15,6 +15,7 @@ export function parseDuration(text: string): number | undefined {
 
 /** At most two units: `340 ms`, `12 s`, `5 min`, `2 h 5 min`, `3 d 4 h`. */
 export function formatDuration(ms: number): string {
+  if (ms < 0) return "0 ms"; // the clock was set back meanwhile
   if (ms < 1000) return `${ms < 10 ? Math.round(ms * 10) / 10 : Math.round(ms)} ms`;
   const s = Math.round(ms / 1000);
   if (s < 60) return `${s} s`;

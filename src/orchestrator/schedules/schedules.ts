@@ -4,7 +4,7 @@ import type { Plan } from "../../domain/orchestrator/plan.js";
 import type { Schedule, ScheduleOutcome } from "../../domain/orchestrator/schedule.js";
 import type { Work } from "../../domain/work.js";
 import { createWork } from "../../lib/concurrency/work.js";
-import { HookgateError } from "../../lib/errors.js";
+import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import { cronProblem } from "../../lib/time/cron.js";
 import { localTimezone, timezoneProblem } from "../../lib/time/timezone.js";
@@ -134,9 +134,26 @@ class StoredSchedules implements Schedules {
 
   async start(): Promise<void> {
     await this.#takePlans();
-    const { store, clock } = this.#deps;
-    for (const { id, nextAt } of await store.list()) if (nextAt !== undefined) this.#work.wake(id, nextAt);
+    await this.#followClock();
+    const { clock, logger } = this.#deps;
     this.#work.wake(PLANS, clock.now() + PLANS_EVERY_MS);
+    clock.onStep?.((stepMs) => {
+      if (stepMs < 0)
+        this.#followClock().catch((error: unknown) =>
+          logger.error({ error: errorMessage(error) }, "schedules could not be planned anew after the clock was set"),
+        );
+    });
+  }
+
+  /** A time of day that comes again, because the clock was set back, is not skipped. */
+  async #followClock(): Promise<void> {
+    const { store, clock } = this.#deps;
+    for (const schedule of await store.list()) {
+      const { id, nextAt } = schedule;
+      if (nextAt === undefined) continue;
+      if ((nextTime(schedule, clock.now()) ?? nextAt) < nextAt) await this.#plan(schedule);
+      else this.#work.wake(id, nextAt);
+    }
   }
 
   stop(): Promise<void> {

@@ -4,7 +4,7 @@ import type { Database } from "better-sqlite3";
 import { HookgateError } from "../../lib/errors.js";
 import type { Clock } from "../../lib/time/clock.js";
 import { type Durability, openDatabase } from "../connection.js";
-import { openSqlite } from "../driver.js";
+import { closeLeavingLog, openSqlite } from "../driver.js";
 import { createSchema, GATEWAY_SCHEMA, HISTORY_SCHEMA, hasSchema, type Schema } from "../schema.js";
 import { type DatabaseFiles, restoredFile, restoringFile } from "./files.js";
 import { markDatabase, refuseForeign, repeatMark } from "./identity.js";
@@ -76,7 +76,8 @@ export async function openOwnDatabase(
       );
     return { database, mark, losses, checkedAt: isSmall ? now : undefined };
   } catch (thrown) {
-    database.close();
+    // The next start would take a log that is gone for one that was deleted.
+    closeLeavingLog(database, file);
     throw thrown;
   }
 }
