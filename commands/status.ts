@@ -111,6 +111,8 @@ interface Health {
   /** When the oldest open delivery was created. */
   oldestOpen: number | undefined;
   failing: readonly FailingDeliveries[];
+  /** Why background runs that are due wait for a place. */
+  heldUp: string | undefined;
   hooks: HookHealth;
   plugins: readonly PluginInfo[];
   /** Problems of the configuration, one line each. */
@@ -156,6 +158,7 @@ async function examine(deps: CommandDeps): Promise<Health> {
     problems = [],
     oldestOpen,
     failing,
+    heldUp,
     held,
     givenUp,
     alerts = {},
@@ -167,6 +170,7 @@ async function examine(deps: CommandDeps): Promise<Health> {
     deps.problems?.(),
     deps.store.outbox.oldestOpen().catch(() => undefined), // what is wrong with the store is shown as such
     failingDeliveries(deps.store.outbox, now).catch(() => []), // as above
+    deps.automations?.heldUp().catch(() => undefined), // the same
     heldAfterCrashes(deps).catch(() => ({ tasks: [], missions: [], schedules: [], runs: [] })), // as above
     silentlyGivenUp(deps).catch(() => []), // the same
     deps.alerts?.counts({}).catch(() => undefined), // the same
@@ -178,6 +182,7 @@ async function examine(deps: CommandDeps): Promise<Health> {
     gateway,
     oldestOpen,
     failing,
+    heldUp,
     hooks: {
       all,
       enabled,
@@ -219,6 +224,7 @@ function verdict(
     journalRemark,
     attention,
     failing,
+    heldUp,
     held,
     givenUp,
     openAlerts,
@@ -252,6 +258,7 @@ function verdict(
       `${limping.map(({ platform }) => platform).join(" and ")} ${limping.length === 1 ? "needs" : "need"} attention`,
     attention > 0 && `${count(attention, "message")} ${attention === 1 ? "waits" : "wait"} for an operator`,
     failingText(failing),
+    heldUp !== undefined && "background runs wait for a place",
     heldText(held),
     changes > 0 && `hooks crashed the gateway ${changes === 1 ? "at one change" : `at ${changes} changes`} in 24 h`,
     endings.length > 0 && `${endersText(endings)} ended the gateway in 24 h`,

@@ -14,13 +14,7 @@ export interface GateFacts {
   text: string[];
 }
 
-/** A pause keeps background runs waiting, those of plugins' hooks among them. */
-function pausedBackground(by: string): GateFacts {
-  const pause = { gate: "paused", reason: `by ${by}`, waits: true };
-  return { wait: waitOf(pause), text: [stopText(pause)] };
-}
-
-/** Undefined for a hook that stands in no file, unless a pause holds its background runs. */
+/** Undefined for a hook that stands in no file, unless its background runs wait for the end of a pause or for a place. */
 export async function explainGates(
   { automations, clock }: CommandDeps,
   { id: hookId, execution }: HookInfo,
@@ -28,7 +22,12 @@ export async function explainGates(
   const definition = automations?.get(hookId);
   const paused = automations?.paused();
   if (automations === undefined || (definition === undefined && execution !== "background")) return undefined;
-  if (definition === undefined) return paused && pausedBackground(nameIn(paused.by));
+  if (definition === undefined) {
+    const wait = paused
+      ? { gate: "paused", reason: `by ${nameIn(paused.by)}`, waits: true }
+      : await automations.gate(hookId);
+    return wait && { wait: waitOf(wait), text: [stopText(wait)] };
+  }
   const { trigger, cooldownMs, concurrency, maxPerHour } = definition;
   // A pause stops what starts by itself; a person fires a hook all the same.
   const isManual = trigger.kind === "manual";
@@ -66,11 +65,12 @@ export async function explainGates(
 const waitOf = ({ gate, reason }: { gate: string; reason: string }) => ({
   gate,
   reason,
-  until: gate === "paused" ? `until ${code("/hooks resume")}` : "for its turn",
+  until: gate === "paused" ? `until ${code("/hooks resume")}` : gate === "cap" ? "for a place" : "for its turn",
 });
 
 function stopText({ gate, reason, waits }: { gate: string; reason: string; waits: boolean }): string {
   if (!waits) return `✗ gates: **${gate}** would refuse it now: ${plain(reason)}.`;
+  if (gate === "cap") return `… gates: its next run waits for a place, and then runs: ${plain(reason)}.`;
   return gate === "paused"
     ? `… gates: **paused** ${plain(reason)}: its runs wait in the background until ${code("/hooks resume")}.`
     : `… gates: it would wait for its turn now, and then run: ${gate}, ${plain(reason)}.`;

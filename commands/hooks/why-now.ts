@@ -11,7 +11,15 @@ import { effectData, lastEffect } from "../automations/effect.js";
 import { readableDispatch, readableRun } from "../automations/owner-only.js";
 import { explainGates } from "../automations/why.js";
 import type { CommandDeps } from "../deps.js";
-import { backgroundText, cutOffAttempts, hasNotRun, isAttempt, isFiringAt, storedId } from "../journey/background.js";
+import {
+  backgroundText,
+  cutOffAttempts,
+  hasNotRun,
+  hasStarted,
+  isAttempt,
+  isFiringAt,
+  storedId,
+} from "../journey/background.js";
 import { unrecordedByKill } from "../journey/cut-off.js";
 import { crashedAt, crashText, cutOffAfter, endingText } from "../journey/cut-off-points.js";
 import { runningNowText, runningText } from "../journey/surroundings.js";
@@ -146,6 +154,18 @@ async function lastTime(
       ? `It was skipped${skipped ? `: ${plain(skipped)}` : ""}.`
       : backgroundText(deps, stored, deps.clock.now());
   return { at, ran: false, isRun: true, why, isKeptOff: false };
+}
+
+/** A run that was stored after what is recorded, and waits: a dispatch of a time is recorded when its run ends. */
+async function waitsSince(
+  deps: CommandDeps,
+  hookId: string,
+  recorded: LastTime | undefined,
+): Promise<LastTime | undefined> {
+  const waiting = await deps.automations?.runs.newestWaiting(hookId);
+  if (waiting === undefined || hasStarted(waiting) || waiting.createdAt <= (recorded?.at ?? 0)) return undefined;
+  const why = backgroundText(deps, waiting, deps.clock.now());
+  return { at: waiting.createdAt, ran: false, isRun: true, why, isKeptOff: false };
 }
 
 /** What is so now, where that differs from then or may differ. */
@@ -285,7 +305,8 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const lostAt = deps.plugins && lostPoint(hook.hook, deps.plugins());
   const broken = brokenOf(deps, hook.id);
   const now = deps.clock.now();
-  const recorded = last && (await lastTime(deps, context, hook, last));
+  const onRecord = last && (await lastTime(deps, context, hook, last));
+  const recorded = (await waitsSince(deps, hook.id, onRecord)) ?? onRecord;
   const then = cutOffSince(row, recorded) ?? recorded;
   const off = await offAfter(deps, hook, then);
   const cut = off === undefined ? await cutAfter(deps, hook, then) : undefined;

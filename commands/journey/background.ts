@@ -96,6 +96,9 @@ export function hasNotRun(run: RunRecord, stored: AutomationRun | undefined): bo
   return stored.status === "backgrounded" || (stored.status === "skipped" && !stored.attempts.some(hasTried));
 }
 
+/** What a time or a trigger starts waits as `queued` from the first on, as do runs that are tried again. */
+export const hasStarted = ({ attempt }: AutomationRun): boolean => attempt > 0;
+
 /** A `skip_if` that holds ends an attempt before the hook has run. */
 export const hasTried = ({ status }: AttemptRecord): boolean => status !== "skipped";
 
@@ -114,13 +117,14 @@ export function backgroundText(
   const why = reason === undefined ? "." : `: ${plain(reason)}.`;
   const took = tookMs(stored, now);
   const paused = deps.automations?.paused();
+  const noPlace = deps.automations?.noPlace();
   const awaited = awaitedText(deps, stored.hookId);
-  switch (status) {
+  switch (status === "queued" && !hasStarted(stored) ? "backgrounded" : status) {
     case "backgrounded":
       if (awaited) return `It has **not run yet**: ${awaited}.`;
-      return paused
-        ? `It has **not run yet**: it waits in the background, because ${nameIn(paused.by)} paused all hooks.`
-        : "It has **not run yet**: it waits in the background for its turn.";
+      if (paused)
+        return `It has **not run yet**: it waits in the background, because ${nameIn(paused.by)} paused all hooks.`;
+      return `It has **not run yet**: it waits in the background for ${noPlace ? `a place, because ${plain(noPlace)}` : "its turn"}.`;
     case "queued":
       return awaited ? `It started${why} Now ${awaited}.` : `It is tried again at ${clockTime(dueAt, now)}${why}`;
     case "running":

@@ -11,6 +11,8 @@ interface Queues {
   gateway: GatewayStatus;
   oldestOpen: number | undefined;
   failing: readonly FailingDeliveries[];
+  /** Why background runs that are due wait for a place. */
+  heldUp: string | undefined;
   now: number;
 }
 
@@ -21,7 +23,7 @@ const SLOW_MS = 120_000;
 /** A shorter trouble of a platform is common. */
 const FAILING_AFTER_MS = 15_000;
 
-export function queueLines(deps: CommandDeps, { gateway, oldestOpen, failing, now }: Queues): string {
+export function queueLines(deps: CommandDeps, { gateway, oldestOpen, failing, heldUp, now }: Queues): string {
   const { inbox, outbox, lanes, sending, ignored } = gateway;
   const openMs = oldestOpen === undefined ? 0 : now - oldestOpen;
   const lines = [
@@ -31,6 +33,9 @@ export function queueLines(deps: CommandDeps, { gateway, oldestOpen, failing, no
   ];
   lines.push(
     ...runLines(deps.automations?.waitingRuns() ?? new Map()),
+    ...(heldUp === undefined
+      ? []
+      : [`⚠ background runs wait for a place: ${plain(heldUp)}. ${code("/runs running")} lists them`]),
     ...(deps.eventLoad?.() ?? []).flatMap(eventLine),
   );
   if (gateway.heldBack) lines.push(heldBackLine(deps, gateway.heldBack));

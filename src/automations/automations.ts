@@ -227,7 +227,17 @@ class ConfiguredHooks implements Automations {
   }
 
   async gate(hookId: string): ReturnType<AutomationDesk["gate"]> {
-    return this.#gates.refusalNow(this.#need(hookId));
+    const { full } = this.#options.queue;
+    const definition = this.get(hookId);
+    return definition === undefined ? full && { ...full, waits: true } : this.#gates.refusalNow(definition, full);
+  }
+
+  noPlace(): string | undefined {
+    return this.#options.queue.full?.reason;
+  }
+
+  async heldUp(): Promise<string | undefined> {
+    return (await this.#options.queue.heldUp())?.reason;
   }
 
   next(): readonly NextFire[] {
@@ -556,10 +566,21 @@ function shown({ pendingPayload: _payload, decision, ...run }: AutomationRun): A
   return { ...run, decided: (decision as Decision | undefined)?.kind };
 }
 
-function historyOf({ get, ledTo, list, brief, started }: AutomationStore["runs"]): AutomationDesk["runs"] {
+function historyOf({
+  get,
+  ledTo,
+  list,
+  brief,
+  started,
+  newestWaiting,
+}: AutomationStore["runs"]): AutomationDesk["runs"] {
   return {
     async get(id) {
       const run = await get(id);
+      return run && shown(run);
+    },
+    async newestWaiting(hookId) {
+      const run = await newestWaiting(hookId);
       return run && shown(run);
     },
     ledTo: async (root, limit) => (await ledTo(root, limit)).map(shown),

@@ -51,13 +51,17 @@ export interface AutomationDesk {
   next(): readonly NextFire[];
   /** Triggers that cannot fire at the moment. */
   problems(): readonly TriggerProblem[];
-  readonly runs: Pick<AutomationRunStore, "get" | "ledTo" | "list" | "brief" | "started">;
+  readonly runs: Pick<AutomationRunStore, "get" | "ledTo" | "list" | "brief" | "started" | "newestWaiting">;
   /**
    * Runs a hook now, and resolves with its row when it has ended; skipped where its cooldown or its hourly rate refuses it. Rejects with HOOK_RUNNING when it has no
    * room, HOOK_OFF when it is switched off, HOOK_PAYLOAD_INVALID for a payload that its point does not take.
    */
   fire(firing: HandFiring): Promise<AutomationRun>;
-  /** Which gate would refuse it now, or make it wait for its turn; undefined when none would. */
+  /** Which hooks hold all places for stored runs; undefined while one is free. */
+  noPlace(): string | undefined;
+  /** The same, where a run that is due waits for a place. */
+  heldUp(): Promise<string | undefined>;
+  /** Which gate would refuse it now, or make it wait for its turn; undefined when none would. A hook that stands in no file: a background one. */
   gate(hookId: string): Promise<{ gate: string; reason: string; waits: boolean } | undefined>;
   /** Hooks, also of plugins, that are not run because they failed again and again. */
   breakers(): readonly OpenBreaker[];

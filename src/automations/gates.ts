@@ -109,12 +109,19 @@ export class Gates {
     this.breakers.closeChanged();
   }
 
-  /** What would refuse it now, or make it wait for its turn; undefined when nothing would. Takes nothing. For "why". */
-  async refusalNow(definition: Definition): Promise<(Refusal & { waits: boolean }) | undefined> {
+  /**
+   * What would refuse it now, or make it wait for its turn; undefined when nothing would. Takes nothing. For "why".
+   * `noPlace`: no place is free for stored runs.
+   */
+  async refusalNow(
+    definition: Definition,
+    noPlace: Refusal | undefined,
+  ): Promise<(Refusal & { waits: boolean }) | undefined> {
     await this.#starts.learn(definition.id, this.#now);
     const entrance = { definition, isManual: definition.trigger.kind === "manual", isRetry: false };
-    const full = entrance.isManual ? this.#slots.busy(definition) : this.#slots.refusal(definition);
     const isStored = definition.execution === "background" && !entrance.isManual;
+    const cap = isStored ? noPlace : undefined;
+    const full = cap ?? (entrance.isManual ? this.#slots.busy(definition) : this.#slots.refusal(definition));
     const waits = full !== undefined && (definition.whenBusy === "queue" || (full.gate === "cap" && isStored));
     const later = this.#checkStarts(entrance) ?? this.#checkBreaker(entrance);
     const first = waits ? (later ?? full) : (full ?? later);

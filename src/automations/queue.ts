@@ -20,6 +20,7 @@ import type { Logger } from "../lib/logger.js";
 import type { Clock } from "../lib/time/clock.js";
 import type { OrdinaryStops } from "../pending/ordinary-stops.js";
 import type { Definition } from "./definition/definition.js";
+import { capRefusal, type Refusal } from "./gates/refusal.js";
 import { createHeldLeases, type HeldLeases } from "./queue/held-leases.js";
 import { lineOf, whyFull } from "./queue/line.js";
 import { countAgain, type Recovery, recover, startOf } from "./queue/recover.js";
@@ -92,13 +93,17 @@ export interface Queue extends BackgroundPort {
   /** The handler of a stored run takes it over; `run` is waited for, and writes the row's end. */
   claim(recordId: string, run: (claim: Claim) => Promise<RunOutcome>): Promise<RunOutcome> | undefined;
   readonly active: number;
+  /** Which hooks hold all its places; undefined while one is free. */
+  readonly full: Refusal | undefined;
+  /** The same, where a run that is due waits for a place. */
+  heldUp(): Promise<Refusal | undefined>;
   /** How many runs wait, by hook. */
   readonly waiting: ReadonlyMap<string, number>;
 }
 
 const KEY = "runs";
 
-type Refusal = Parameters<NonNullable<BackgroundPort["refuse"]>>[1];
+type NotCalled = Parameters<NonNullable<BackgroundPort["refuse"]>>[1];
 
 interface Active extends Claim {
   work?: Promise<RunOutcome>;
@@ -162,6 +167,24 @@ class StoredRuns implements Queue {
     return this.#active.size;
   }
 
+  get full(): Refusal | undefined {
+    if (this.#hasRoom) return undefined;
+    const taken = new Map<string, number>();
+    for (const { row } of this.#active.values()) taken.set(row.hookId, (taken.get(row.hookId) ?? 0) + 1);
+    return capRefusal(taken, this.#options.maxRunning);
+  }
+
+  async heldUp(): Promise<Refusal | undefined> {
+    const { runs, clock } = this.#options;
+    if (this.#hasRoom || this.#deps.isPaused()) return undefined;
+    const dueAt = await runs.nextDue(this.#leftRuns());
+    return dueAt !== undefined && dueAt <= clock.now() ? this.full : undefined;
+  }
+
+  get #hasRoom(): boolean {
+    return this.#active.size < this.#options.maxRunning;
+  }
+
   get waiting(): ReadonlyMap<string, number> {
     return this.#waiting;
   }
@@ -222,7 +245,7 @@ class StoredRuns implements Queue {
     return this.#add(rowOf(run, this.#deps.definition(run.hookId), this.#options.clock.now()));
   }
 
-  refuse(run: BackgroundRun, { by, reason, isStored, isFailure }: Refusal): void {
+  refuse(run: BackgroundRun, { by, reason, isStored, isFailure }: NotCalled): void {
     const { runs, clock, logger } = this.#options;
     const definition = this.#deps.definition(run.hookId);
     if (definition === undefined && !isStored) return; // a run of a plugin's hook, which has no history here
@@ -278,8 +301,7 @@ class StoredRuns implements Queue {
   /** Takes what is due while there is room. A number = look again then. */
   async #takeAll(): Promise<number | undefined> {
     const { runs, owner, clock } = this.#options;
-    const hasRoom = () => this.#active.size < this.#options.maxRunning;
-    while (this.#takesMore && hasRoom() && !this.#deps.isPaused()) {
+    while (this.#takesMore && this.#hasRoom && !this.#deps.isPaused()) {
       const leave = this.#options.turns.enterRun(this.#again);
       let isLeft = false;
       try {

@@ -60,7 +60,9 @@ describe("gates", () => {
     const strict = hook("strict", { cooldownMs: 60_000, maxPerHour: 1 });
     const first = await pass(strict);
     const other = await pass(hook("other"));
-    expect(said(await enter(strict))).toBe("cap: 2 of 2 hooks are running");
+    expect(said(await enter(strict))).toBe(
+      "cap: all places (automations.max_running: 2) are taken: 1 by strict, 1 by other",
+    );
     other.leave(undefined);
     expect(said(await enter(strict))).toBe("concurrency: 1 of 1 running");
     first.leave(undefined);

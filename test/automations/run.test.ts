@@ -204,10 +204,12 @@ hooks:
     await until(async () => (await live.runs("other"))[0]?.status === "running", "two running");
     await live.say("two");
     // The cap comes before its own concurrency, that before its cooldown, that before its rate.
-    expect((await live.ended("asks")).statusReason).toBe("cap: 2 of 2 hooks are running");
+    expect((await live.ended("asks")).statusReason).toBe(
+      "cap: all places (automations.max_running: 2) are taken: 1 by busy, 1 by other",
+    );
     expect((await live.ended("busy")).statusReason).toBe("concurrency: 1 of 1 running");
     expect((await live.ended("rated", 2)).statusReason).toBe("rate: at most 1 run in an hour");
-    expect(await why("asks")).toContain("2 of 2 hooks are running");
+    expect(await why("asks")).toContain("all places (automations.max_running: 2) are taken: ");
     // A stored run waits under the cap, so its cooldown is what would refuse it.
     expect(await why("busy")).toContain("left of 1 h");
     live.write("go", "");

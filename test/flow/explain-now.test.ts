@@ -311,6 +311,47 @@ it("a pause of all hooks keeps the background hook of a plugin from running now"
   await until(async () => first(await ask("/hooks why ops.bg")) === "ops.bg ran for the last message_received.", "it");
 });
 
+const FULL = `import { existsSync } from "node:fs";
+export default { id: "ops", setup({ hooks }) {
+  const wait = async () => { while (!existsSync("FOLDER/go")) await new Promise((done) => setTimeout(done, 20)); };
+  hooks.registerVoid("message_received", wait, { id: "slow", execution: "background" });
+  hooks.registerVoid("message_received", () => {}, { id: "quick", execution: "background" });
+} };`;
+
+it("runs that wait because others hold all places say so, and an older run is not told as that of the last due time", async () => {
+  const { live, ask } = await lab(
+    `
+automations: { max_running: 2 }
+hooks:
+  - { id: beat, trigger: { every: 1s }, run: { shell: { command: ["true"] } } }
+`,
+    FULL,
+  );
+  await until(async () => first(await ask("/hooks why beat")) === "beat ran for the last hook.due.", "the first beat");
+  expect(await ask("/status")).not.toContain("max_running");
+  for (const text of ["one", "two", "three"]) await live.say(text);
+  const why = "all places (automations.max_running: 2) are taken: 2 by ops.slow";
+  const beat = await until(async () => {
+    const now = await ask("/hooks why beat");
+    return now.includes("has not run yet") && now.includes(why) ? now : undefined;
+  }, "a beat that waits");
+  const waits = `It has not run yet: it waits in the background for a place, because ${why}. Now it would wait for a place.`;
+  expect(first(beat)).toBe(`beat did not run for the last hook.due. ${waits}`);
+  expect(beat).toContain(`… gates: its next run waits for a place, and then runs: ${why}.`);
+  const quick = await until(async () => {
+    const now = await ask("/hooks why ops.quick");
+    return first(now) === `ops.quick did not run for the last message_received. ${waits}` ? now : undefined;
+  }, "a message for which it waits");
+  expect(quick).toContain(`… gates: its next run waits for a place, and then runs: ${why}.`);
+  expect(await ask("/hooks why ops.slow")).toContain(why);
+  const status = await ask("/status");
+  expect(status).toMatch(/^Up, but background runs wait for a place$/m);
+  expect(status).toContain(`⚠ background runs wait for a place: ${why}. /runs running lists them`);
+  live.write("go", "");
+  await until(async () => first(await ask("/hooks why beat")) === "beat ran for the last hook.due.", "beat going on");
+  await until(async () => !(await ask("/status")).includes("max_running"), "room");
+});
+
 const REACT = `export default { id: "ops", setup({ hooks }) {
   hooks.registerVoid("reaction_added", () => {}, { id: "react" });
   hooks.registerClaiming("inbound_claim", () => { throw new Error("the pot is empty"); }, {

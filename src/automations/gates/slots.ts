@@ -1,6 +1,6 @@
 /** How many run at once: over all hooks, and of each. Waiting runs start in order, as soon as there is room. */
 import type { Definition } from "../definition/definition.js";
-import type { Refusal } from "./refusal.js";
+import { capRefusal, type Refusal } from "./refusal.js";
 
 type Limits = Pick<Definition, "id" | "concurrency">;
 type Waits = "not" | "for the cap" | "for both";
@@ -35,8 +35,7 @@ export class Slots {
   }
 
   refusal(limits: Limits): Refusal | undefined {
-    if (this.#total >= this.#cap())
-      return { kind: "refused", gate: "cap", reason: `${this.#total} of ${this.#cap()} hooks are running` };
+    if (this.#total >= this.#cap()) return capRefusal(this.#running, this.#cap());
     return this.busy(limits);
   }
 
