@@ -128,6 +128,46 @@ ${hook("default", "page.html", "{{ step_0.json.version | default: 'none' }}")}${
   expect(() => live.file("removed")).toThrow();
 });
 
+test("what reads the JSON of a step that failed, or a field of null, fails the run, and nothing of it goes out", async () => {
+  const hook = (id: string, file: string, run: string, more = "", then = "") =>
+    `  - { id: ${id}, trigger: manual, context: [{ read_file: { path: ${file}${more} } }${then}], run: { chat: { to: "web:web:general", text: "${id} ${run}" } } }\n`;
+  const json = "{{ steps[0].json.version }}";
+  const asked = "{% if steps[0].json.errors > 0 %}errors{% else %}all is well{% endif %}";
+  const removes = ', { shell: { command: [sh, -c, "touch removed", "{{ steps[0].json.id }}"] } }';
+  const live = await liveApp({
+    "hookgate.yaml": `hooks:
+${hook("down", "gone.json", json)}${hook("down-if", "gone.json", asked)}${hook("down-unless", "gone.json", "{% unless steps[0].json.ok %}bad{% endunless %}")}
+${hook("down-case", "gone.json", "{% case step_0.json.state %}{% when 'bad' %}bad{% else %}all is well{% endcase %}")}
+${hook("down-assign", "gone.json", "{% assign j = steps[0].json %}{% if j.errors > 0 %}errors{% endif %}")}${hook("down-later", "gone.json", "removed", "", removes)}
+${hook("null-field", "null.json", json)}${hook("null-if", "null.json", asked)}${hook("null-later", "null.json", "removed", "", removes)}
+${hook("down-error", "gone.json", "{% if steps[0].error %}down{% elsif steps[0].json.errors > 0 %}errors{% endif %}")}${hook("down-default", "gone.json", "{{ steps[0].json.version | default: 'none' }}")}
+${hook("null-default", "null.json", "{{ steps[0].json.version | default: 'none' }}")}${hook("null-whole", "null.json", "{% if steps[0].json == nil %}nothing{% endif %}{{ steps[0].json }}{{ steps[0].json | json }}")}
+${hook("null-skip", "null.json", "new", ", skip_if: step.json == null")}${hook("missing", "good.json", asked)}`,
+    "null.json": "null",
+    "good.json": '{"version":"1"}',
+  });
+  const failed = "steps[0] brought no JSON: the step failed: there is no gone.json";
+  const isNull = "steps[0] brought no JSON: the output is null, which has no fields";
+  const reasons = {
+    ...{ down: failed, "down-if": failed, "down-unless": failed, "down-case": failed, "down-assign": failed },
+    "down-later": `steps[1] shell: command[3]: ${failed}`,
+    ...{ "null-field": isNull, "null-if": isNull },
+    "null-later": `steps[1] shell: command[3]: ${isNull}`,
+  };
+  for (const [id, reason] of Object.entries(reasons))
+    expect([id, await live.fire(id)]).toMatchObject([
+      id,
+      { status: "failed", statusReason: expect.stringContaining(reason) },
+    ]);
+  for (const id of ["down-error", "down-default", "null-default", "null-whole", "missing"])
+    expect(await live.fire(id), id).toMatchObject({ status: "succeeded" });
+  expect(await live.fire("null-skip")).toMatchObject({ status: "skipped" });
+  const said = ["down-error down", "down-default none", "null-default none", "null-whole nothingnull"];
+  await until(async () => (await live.room()).length === 5, "five messages");
+  expect(await live.room()).toEqual([...said, "missing all is well"]);
+  expect(() => live.file("removed")).toThrow();
+});
+
 test("a value that an earlier hook overruled is no success", async () => {
   const sets = (text: string) => `sees: original, ${patches({ message: { text } })}`;
   const live = await liveApp({

@@ -4,6 +4,7 @@
  */
 import { noJsonProblem } from "../json-output.js";
 import type { StepFailure, StepResult } from "../step.js";
+import { liquid } from "./engine.js";
 
 /** The JSON of a step that has none is read. */
 class NoJson extends Error {}
@@ -79,17 +80,34 @@ function stepData(outcome: StepResult | StepFailure | undefined, index: number, 
   if ("error" in outcome) {
     const says = `[step ${index} ${outcome.timedOut ? "timed out" : "failed"}: ${outcome.error}]`;
     const values = Object.fromEntries(fields.map((field) => [field, says]));
-    return printedAs(says, { ...values, ok: false, empty: false, error: outcome.error, timedOut: outcome.timedOut });
+    const own = { ok: false, empty: false, error: outcome.error, timedOut: outcome.timedOut };
+    const data = printedAs(says, { ...values, ...own });
+    return fields.includes("json") ? withoutJson(data, index, `the step failed: ${outcome.error}`) : data;
   }
   const common = { ok: outcome.isOk ?? true, empty: outcome.isEmpty, error: null, timedOut: false };
   const absent = Object.fromEntries(fields.map((field) => [field, null]));
   const data = printedAs(outcome.text, { ...common, ...absent, ...outcome.value });
-  const { noJson } = outcome;
-  if (noJson === undefined) return data;
+  if (outcome.noJson !== undefined) return withoutJson(data, index, outcome.noJson);
+  return outcome.value.json === null ? withNullJson(data, index) : data;
+}
+
+function withoutJson(data: object, index: number, why: string): object {
   const get = () => {
-    throw new NoJson(noJsonProblem(index, noJson));
+    throw new NoJson(noJsonProblem(index, why));
   };
   return Object.defineProperty(data, "json", { get, enumerable: false });
+}
+
+/** The server said null, which is asked for and printed as such; what reads a field of it has no answer. */
+function withNullJson(data: object, index: number): object {
+  const value = Object.assign(Object.create(liquid().Drop.prototype), {
+    valueOf: () => null,
+    toJSON: () => null,
+    liquidMethodMissing() {
+      throw new NoJson(noJsonProblem(index, "the output is null, which has no fields"));
+    },
+  });
+  return Object.defineProperty(data, "json", { value });
 }
 
 function printedAs(text: string, values: Record<string, unknown>): object {
