@@ -140,7 +140,7 @@ class StoredSchedules implements Schedules {
     clock.onStep?.((stepMs) => {
       if (stepMs < 0)
         this.#followClock().catch((error: unknown) =>
-          logger.error({ error: errorMessage(error) }, "schedules could not be planned anew after the clock was set"),
+          logger.error({ error: errorMessage(error) }, "schedules could not be planned again after the clock was set"),
         );
     });
   }
