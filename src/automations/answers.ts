@@ -30,6 +30,8 @@ export interface AnswerDeps {
 
 /** Rows that are looked through in one turn, for those that a query wants; then others have theirs. */
 const ROWS_AT_ONCE = 1_000;
+/** Of the journal: a record is stored with its payload, which may be as long as an event. */
+const DISPATCHES_AT_ONCE = 10;
 
 export function answers(deps: AnswerDeps): Ask {
   const byName: Record<QueryName, (query: Query) => Promise<Row[]>> = {
@@ -77,25 +79,25 @@ function sinceOf(text: string | undefined, now: number): number {
 async function runs({ store, mayOperatorsHear }: AnswerDeps, { limit, since, text }: Query): Promise<RowOf<"runs">[]> {
   const hookId = text("hook");
   const status = oneOf(AUTOMATION_RUN_STATUSES, text("status"), "status");
-  const found = await store.automation.runs.list({
+  const found = await store.automation.runs.brief({
     limit: Math.max(limit, 1),
     hookId,
     status,
   });
   const findPurge = purgeFinder({ store });
-  return Promise.all(
-    found
-      .filter(({ createdAt }) => createdAt >= since)
-      .map(async (run) => ({
-        ...runRow(run, await mayOperatorsHear({ ...run, id: run.dispatchId ?? run.id })),
-        messages: messagesOf(await fatesOf({ store }, run, findPurge)),
-      })),
-  );
+  const rows: RowOf<"runs">[] = [];
+  for (const { id, createdAt } of found) {
+    const run = createdAt < since ? undefined : await store.automation.runs.get(id);
+    if (run === undefined) continue;
+    const heard = heardBy(await mayOperatorsHear({ ...run, id: run.dispatchId ?? id }));
+    rows.push({ ...runRow(run, heard), messages: messagesOf(await fatesOf({ store }, run, findPurge)) });
+    await setImmediate();
+  }
+  return rows;
 }
 
-function runRow(run: AutomationRun, mayHear: boolean): Omit<RowOf<"runs">, "messages"> {
+function runRow(run: AutomationRun, heard: Heard): Omit<RowOf<"runs">, "messages"> {
   const last = run.attempts.at(-1);
-  const heard = heardBy(mayHear);
   return {
     id: run.id,
     hook: run.hookId,
@@ -178,17 +180,24 @@ async function deliveries(deps: AnswerDeps, { limit, since, text }: Query): Prom
   return rows;
 }
 
-const heardBy = (mayHear: boolean) => (words: string | undefined) =>
-  words === undefined ? null : mayHear ? words : MASKED;
+type Heard = (words: string | undefined) => string | null;
+
+const heardBy =
+  (mayHear: boolean): Heard =>
+  (words) =>
+    words === undefined ? null : mayHear ? words : MASKED;
 
 /** All rows, newest first, a page at a time: the caller stops when it has enough. */
-async function* pagesOf<Row>(page: (before: Row | undefined) => Promise<Row[]>): AsyncGenerator<Row> {
+async function* pagesOf<Row>(
+  page: (before: Row | undefined) => Promise<Row[]>,
+  size = ROWS_AT_ONCE,
+): AsyncGenerator<Row> {
   let last: Row | undefined;
   for (;;) {
     const rows = await page(last);
     yield* rows;
     last = rows.at(-1);
-    if (rows.length < ROWS_AT_ONCE) return;
+    if (rows.length < size) return;
     await setImmediate();
   }
 }
@@ -199,32 +208,30 @@ async function dispatches(
 ): Promise<RowOf<"dispatches">[]> {
   const [point, hookId] = [text("point"), text("hook")];
   const outcome = oneOf(OUTCOMES, text("outcome"), "outcome");
-  const found = await store.journal.list({
-    limit,
-    point,
-    hookId,
-    outcome,
-  });
-  return Promise.all(
-    found
-      .filter(({ at }) => at >= since)
-      .map(async (dispatch) => dispatchRow(dispatch, await mayOperatorsHear(dispatch))),
+  const rows: RowOf<"dispatches">[] = [];
+  let read = 0;
+  const pages = pagesOf<DispatchRecord>(
+    (before) => store.journal.list({ limit: DISPATCHES_AT_ONCE, point, hookId, outcome, before: before?.id }),
+    DISPATCHES_AT_ONCE,
   );
-}
-
-function dispatchRow(
-  { id, point, outcome, latencyMs, at, runs }: DispatchRecord,
-  mayHear: boolean,
-): RowOf<"dispatches"> {
-  const heard = heardBy(mayHear);
-  return {
-    id,
-    point,
-    outcome,
-    latency_ms: latencyMs,
-    at: timeOf(at),
-    runs: runs.map((run) => ({ hook: run.hookId, outcome: run.outcome, reason: heard(run.reason ?? run.error) })),
-  };
+  for await (const dispatch of pages) {
+    if (++read > limit) break;
+    if (dispatch.at < since) continue;
+    const { id, latencyMs, at, runs } = dispatch;
+    const words = runs.map((run) => run.reason ?? run.error);
+    // Its payload is unpacked only for the words that it decides about.
+    const heard = heardBy(words.every((one) => one === undefined) || (await mayOperatorsHear(dispatch)));
+    rows.push({
+      id,
+      point: dispatch.point,
+      outcome: dispatch.outcome,
+      latency_ms: latencyMs,
+      at: timeOf(at),
+      runs: runs.map((run, index) => ({ hook: run.hookId, outcome: run.outcome, reason: heard(words[index]) })),
+    });
+    await setImmediate();
+  }
+  return rows;
 }
 
 async function hooks({ store, registry }: AnswerDeps, { limit, text }: Query): Promise<RowOf<"hooks">[]> {

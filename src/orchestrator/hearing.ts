@@ -22,10 +22,12 @@ const MAX_DEPTH = 20;
 
 export function createRoleToHear(deps: Deps): RoleToHear {
   return async (of) => {
-    const payload = recordOf(of.payload);
+    // Of a record of the journal, it is unpacked each time that it is asked for.
+    const { payload: given } = of;
+    const payload = recordOf(given);
     const messages = await messagesBehind(of, payload, deps);
     if (messages === "unknown" || messages.some(isAnswer)) return "owner";
-    return roleOfWork([of, ...messages], payload, of.payload !== undefined, deps);
+    return roleOfWork([of, ...messages], payload, given !== undefined, deps);
   };
 }
 
@@ -41,8 +43,8 @@ async function messagesBehind(
   const { kind, id } = recordOf(payload.cause);
   const isMessage = typeof deliveryId === "string" && typeof kind === "string" && typeof id === "string";
   // Fired by hand, a payload still tells which message it is about.
-  const first: About = isMessage ? { id: deliveryId, cause: { kind: kind as Cause["kind"], id } } : of;
-  const found = [{ ...first, id: rootOf(first.id) }];
+  const cause = isMessage ? { kind: kind as Cause["kind"], id } : of.cause;
+  const found: About[] = [{ id: rootOf(isMessage ? deliveryId : of.id), cause }];
   const read = new Set<string>();
   for (let last = found[0]; last !== undefined && read.size < MAX_DEPTH; last = found.at(-1)) {
     const next = rootOf(last.cause?.id ?? last.id);

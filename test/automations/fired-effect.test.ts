@@ -1,6 +1,7 @@
 /** A hook that a person fires, whose message hooks withhold: the answer says what became of the message. */
 import { type ChatCompletionRequest, LLMock } from "@copilotkit/aimock";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { ValueReader } from "../../src/fast/pack/value-reader.js";
 import { until } from "../support/until.js";
 import { liveApp } from "./support/live-app.js";
 
@@ -190,4 +191,48 @@ hooks:
   expect((completed.answer.choices as unknown[]).length).toBeGreaterThanOrEqual(8);
   const listed = await payloadsFor("/api/v1/runs?filter=configured&limit=2");
   expect(listed).toMatchObject({ read: 2, answer: { total: 8, runs: [{ hookId: "by-hand" }, {}] } });
+});
+
+test("a step that reads dispatches unpacks payloads only where a reason may be masked, each once and in a turn of its own", async () => {
+  const ROWS = 12;
+  const VALUES = 1_000;
+  const live = await liveApp({
+    "hookgate.yaml": `
+hooks:
+  - { id: silent, trigger: manual, run: { chat: { to: "web:web:general", text: "a word" } } }
+  - { id: fails, trigger: manual, run: { shell: { sh: "exit 1" } } }
+${["silent", "fails"].map((id) => `  - { id: reads-${id}, trigger: manual, context: [{ journal: { of: dispatches, hook: ${id}, limit: 100 } }], run: { chat: { to: "web:web:general", text: "rows {{ steps[0].count }}" } } }`).join("\n")}
+`,
+  });
+  const list = Array.from({ length: VALUES }, (_, n) => n);
+  for (const id of ["silent", "fails"])
+    for (let n = 0; n < ROWS; n++) await live.fire(id, { payload: { input: { list } } });
+  let turn = 0;
+  let next = setImmediate(function tick() {
+    turn++;
+    next = setImmediate(tick);
+  });
+  const reads = new Map<number, number>();
+  const { value } = ValueReader.prototype;
+  const read = vi.spyOn(ValueReader.prototype, "value").mockImplementation(function (this: ValueReader) {
+    reads.set(turn, (reads.get(turn) ?? 0) + 1);
+    return value.call(this);
+  });
+  onTestFinished(() => {
+    clearImmediate(next);
+    read.mockRestore();
+  });
+  const readsFor = async (id: string) => {
+    // Waits until the journal has all.
+    await live.get("/api/v1/runs?limit=1");
+    reads.clear();
+    await live.fire(`reads-${id}`);
+    await until(async () => (await live.room()).includes(`rows ${ROWS}`), "the rows");
+    return { all: [...reads.values()].reduce((sum, one) => sum + one, 0), mostAtOnce: Math.max(...reads.values()) };
+  };
+  expect((await readsFor("silent")).all).toBeLessThan(VALUES);
+  const { all, mostAtOnce } = await readsFor("fails");
+  expect(all).toBeGreaterThan(ROWS * VALUES);
+  expect(all).toBeLessThan((ROWS + 1) * VALUES);
+  expect(mostAtOnce).toBeLessThan(2 * VALUES);
 });
