@@ -25,6 +25,8 @@ export function createDiscordAdapter(options: DiscordOptions): Adapter {
     isExceptionIn: (chatId) => running?.channels.isForum(chatId) === true,
     forms: true,
     limits: { perSecond: options.requestsPerSecond },
+    // https://discord.com/developers/docs/topics/rate-limits: by route, and these are routes of their own.
+    limitsChangesApart: true,
     isGroup: (chatId) => running?.channels.isDm(chatId) !== true,
     linkTo({ chatId, threadId }, messageId, guildId) {
       const guild = guildId ?? channels?.guildOf(chatId);

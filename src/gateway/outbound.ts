@@ -19,6 +19,7 @@ import { finish } from "./outbound/finish.js";
 import { followMove, isBehindFormer, wakeFollower } from "./outbound/follow-move.js";
 import { notifyAsker } from "./outbound/notices/notify-asker.js";
 import { notifyOfWithheldCopy } from "./outbound/notices/notify-withheld-copy.js";
+import { postsAnew } from "./outbound/outages.js";
 import { isOriginalDeleted, retractIfDeleted } from "./outbound/retract.js";
 import { freezeAndSend, giveBack, type Prepared, prepare, sendPrepared } from "./outbound/send/freeze-and-send.js";
 import { sendParts } from "./outbound/send/send-parts.js";
@@ -101,7 +102,9 @@ function wayOf(delivery: Delivery, out: Outbound): Adapter | (() => Promise<Then
     return async () => park(delivery, out);
   }
   if (isOtherAccount(delivery, out)) return () => finish(delivery, "dead", "it belongs to another bot account", out);
-  const pausedUntil = delivery.interaction ? out.pauses.untilOfBot(at, now) : out.pauses.until(at, now);
+  const isApartFromChat =
+    delivery.interaction !== undefined || (adapter.traits.limitsChangesApart === true && !postsAnew(delivery));
+  const pausedUntil = isApartFromChat ? out.pauses.untilOfBot(at, now) : out.pauses.until(at, now);
   if (pausedUntil > now) return async () => orExpiry(delivery, pausedUntil);
   return out.outages.holdsBack(delivery) ? async () => park(delivery, out) : adapter;
 }

@@ -13,9 +13,9 @@ const LOST = { kind: "ambiguous", error: "500" } as const;
 async function startDesk(
   script: (n: number) => Scripted | undefined,
   width = 1_000,
-  limits: AdapterTraits["limits"] = { perSecond: Number.POSITIVE_INFINITY },
+  traits: Partial<AdapterTraits> = {},
 ) {
-  const far = new LoopbackPlatform("far", { idempotentCreate: true, limits });
+  const far = new LoopbackPlatform("far", { idempotentCreate: true, ...traits });
   far.width = width;
   let n = 0;
   far.script = (operation) =>
@@ -141,7 +141,7 @@ it("no further part is posted of a message that is deleted while the request of 
 
 it("a deletion waits neither for a place in the minute of a group nor behind a message that waits for one", async () => {
   const limits = { perSecond: Number.POSITIVE_INFINITY, perGroupPerMinute: 2 };
-  const { rig, far, says, deletes } = await startDesk(() => undefined, 1_000, limits);
+  const { rig, far, says, deletes } = await startDesk(() => undefined, 1_000, { limits });
   await says("message 1", "m1");
   await says("x".repeat(1_500), "m2");
   await until(() => far.texts("-desk").length === 2, "the messages of this minute");
@@ -151,4 +151,25 @@ it("a deletion waits neither for a place in the minute of a group nor behind a m
   await rig.clock.advance(62_000);
   await rig.idle();
   expect(far.texts("-desk")).toEqual([expect.stringContaining("message 3")]);
+});
+
+it("a limit on new messages to a chat holds up no correction and no deletion there, where the platform limits those apart", async () => {
+  const limited = { kind: "retry", error: "rate limited", afterMs: 40_000, scope: "chat" } as const;
+  let isLimited = true;
+  const { rig, far, says, deletes, edits, posts } = await startDesk(() => (isLimited ? limited : undefined), 1_000, {
+    limitsChangesApart: true,
+  });
+  await says("secret", "m1");
+  await says("typo", "m2");
+  await until(() => far.texts("-desk").length === 2, "the messages");
+  await says("poison", "m3");
+  await until(async () => (await rig.gateway.status()).pauses.length > 0, "the limit");
+  const before = posts();
+  await edits("m2", "corrected");
+  await deletes("m1");
+  await until(() => far.texts("-desk").length === 1 && far.texts("-desk").join().includes("corrected"), "the changes");
+  expect(posts()).toBe(before);
+  isLimited = false;
+  await rig.clock.advance(41_000);
+  await until(() => far.texts("-desk").length === 2, "the limited message");
 });

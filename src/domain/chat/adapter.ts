@@ -210,6 +210,8 @@ export interface AdapterTraits {
   /** It can show forms. Absent = no: what a form asks is asked by messages that are replied to. */
   forms?: boolean;
   limits: RateLimits;
+  /** Edits and deletions do not wait while the platform limits new messages to their chat. Absent = no: a limit of a chat concerns all of it. */
+  limitsChangesApart?: boolean;
   /** Whether a chat is a group for `perGroupPerMinute`. */
   isGroup(chatId: string): boolean;
   /** Where a private answer to this person goes when the chat cannot show one in place; undefined = in place. */

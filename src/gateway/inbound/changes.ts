@@ -53,6 +53,8 @@ export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inboun
       address: copy.address,
       operation: "edit" as const,
       targetId: copy.id,
+      // As a deletion: behind its copy alone.
+      isApart: isUnderWay(copy) ? undefined : true,
       ...corrected,
       cause: causeOf(row, "edit"),
       mirrors: { address: at, messageId: message.messageId },

@@ -263,8 +263,12 @@ const passOf = (entry: [string, InDoubt] | undefined): Outage["pass"] =>
  * A message that would be new in its chat. Changes and answers to interactions can be repeated in their place, and alerts have another way
  * when they are in doubt.
  */
-function isConcerned({ interaction, operation, cause, parts }: Delivery): boolean {
-  if (interaction !== undefined || cause.kind === "alert") return false;
+function isConcerned(delivery: Delivery): boolean {
+  return delivery.interaction === undefined && delivery.cause.kind !== "alert" && postsAnew(delivery);
+}
+
+/** What is sent of it next is a new message. */
+export function postsAnew({ operation, parts }: Delivery): boolean {
   const next = parts.find(({ status }) => status !== "sent");
   return next ? next.operation === "create" : operation === "send";
 }
