@@ -10,7 +10,7 @@ import {
 import { queueOf } from "../../domain/deliveries/outbox-queue.js";
 import { type CancelledRest, type Corrected, type Delivery, isUnderWay } from "../../domain/store.js";
 import { showEnd } from "./notices/answer-notices.js";
-import { hold } from "./send/doubt.js";
+import { hold, lastDoubtOf } from "./send/doubt.js";
 import type { Outbound } from "./sending.js";
 import { cancelRest, withdraw } from "./withdraw.js";
 
@@ -59,12 +59,12 @@ export async function retractIfDeleted(delivery: Delivery, out: Outbound): Promi
   const left = await out.store.outbox.get(delivery.id);
   if (left === undefined || !isUnderWay(left)) return true;
   const doubtful = left.parts.find(mayBePosted);
-  if (doubtful) await hold(left, doubtful, DELETED_SINCE, out);
+  if (doubtful) await hold(left, doubtful, `${lastDoubtOf(left)}, and ${DELETED_SINCE}`, out);
   else await cancelRest(left.id, DELETED_BEFORE, out);
   return true;
 }
 
-const DELETED_SINCE = "no answer came, and its author deleted it before the request could be repeated";
+const DELETED_SINCE = "its author deleted it before the request could be repeated";
 
 /** As `withdraw`. Its author is notified. */
 export async function withdrawAnswer(id: string, reason: string, out: Outbound): Promise<boolean> {

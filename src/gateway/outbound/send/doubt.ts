@@ -15,6 +15,12 @@ export async function hold(delivery: Delivery, part: DeliveryPart, why: string, 
   return finish(delivery, "held", `${IN_DOUBT}: ${why}`, out);
 }
 
+/** What the last request for it came to. */
+export function lastDoubtOf({ reason = "" }: Delivery): string {
+  const start = `${IN_DOUBT}: `;
+  return reason.startsWith(start) ? reason.slice(start.length) : "no answer came";
+}
+
 /** True when repeating is harmless, or the policy accepts that it may show twice. */
 export function mayRepeat(delivery: Delivery, part: DeliveryPart, adapter: Adapter, out: Outbound): boolean {
   return out.config.ambiguous === "resend" || isIdempotent(delivery, part, adapter, out);
