@@ -284,9 +284,15 @@ async function unknownId(deps: CommandDeps, context: CommandContext, asked: stri
     const text = [`${code(clip(asked, 80))} is the id of ${what}, and not of a message: ${code(line)} shows it.`];
     return answer({ text, data, outcome: "failed", buttons: [[commandButton("Show it", line)]] });
   }
+  const delivery = /^m\d+[a-z]/.test(asked) ? await deps.store.outbox.get(`d_${asked}`) : undefined;
+  if (delivery !== undefined) {
+    const line = `/hooks why ${word(delivery.id)}`;
+    const text = [`There is no ${code(clip(asked, 80))}. Did you mean ${code(delivery.id)}, a message of the gateway?`];
+    return answer({ text, data, outcome: "failed", buttons: [[commandButton(`Why ${delivery.id}`, line)]] });
+  }
   const unrecorded = await notRecordedText(deps, asked);
   if (unrecorded !== undefined) return answer({ text: [unrecorded], data, outcome: "failed" });
-  const [, number] = /^(?:m|d_m)(\d{1,15})(?=$|[:/a-z])/.exec(asked) ?? [];
+  const [, number] = /^(?:m(?=\d+(?:$|[:/]))|d_m)(\d{1,15})(?=$|[:/a-z])/.exec(asked) ?? [];
   if (number === undefined) return neverReceived(deps, context, asked);
   const purge = await purgeOf(deps, rootOf(asked), 0);
   const text = purge

@@ -175,6 +175,11 @@ describe("a message that was edited and deleted", () => {
     expect(path).toMatch(new RegExp(`edited 2 times, the last is ${edit} · message_edited: 1 hook ran`));
     expect(path).toMatch(new RegExp(`deleted \\(${deletion}\\) · no hook was enabled at message_deleted`));
     expect(path.split("\n").filter((line) => /^\d\. /.test(line))).toHaveLength(5);
+    const [delivery = ""] = path.match(/d_m\d+\w/) ?? [];
+    expect(delivery).not.toBe("");
+    expect(await why(`/hooks why message=${delivery.slice(2)}`)).toBe(
+      `There is no ${delivery.slice(2)}. Did you mean ${delivery}, a message of the gateway?`,
+    );
     expect(await why(`/hooks why mine.edits ${row}`)).toContain("It ran");
     await invoke(stack.gateway.url, "/hooks enable mine.edits");
   });
