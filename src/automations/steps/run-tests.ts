@@ -2,9 +2,10 @@
  * `- run_tests:`: runs a test suite and reads what it says: how many passed and failed, and which. It is ok only when the exit code AND
  * every summary say so.
  */
+import { resolve } from "node:path";
 import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
-import { locate, openFile, readStart } from "../paths.js";
+import { locate, openFile, readStart, within } from "../paths.js";
 import { checkProgram, endingOf, missingProgram, PROGRAM_VERBATIM, programFields, runProgram } from "../program.js";
 import type { Step, StepContext } from "../step.js";
 import { readJunit } from "./run-tests/junit.js";
@@ -18,7 +19,11 @@ const runTestsOptions = z
       .enum(["auto", ...(Object.keys(readers) as [Runner, ...Runner[]])])
       .default("auto")
       .describe("Whose output it is. `auto` recognises it."),
-    report: z.string().min(1).optional().describe("A JUnit report that the tests write, read besides the output."),
+    report: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("A JUnit report that the tests write, read besides the output; in the folder where they run (`cwd`)."),
   })
   .superRefine(checkProgram);
 type RunTestsOptions = z.output<typeof runTestsOptions>;
@@ -51,7 +56,7 @@ export const runTestsStep: Step<RunTestsOptions> = {
   },
   itemsOf: () => ({ failures: { type: "string" } }),
   secrets: (options) => options.secrets,
-  missing: missingProgram,
+  missing: (options, machine) => [...missingProgram(options, machine), ...lostReport(options, machine.folder)],
   async run(options, context) {
     const startedAt = context.clock.now();
     const end = await runProgram(options, context, {
@@ -60,7 +65,8 @@ export const runTestsStep: Step<RunTestsOptions> = {
     });
     const runner = options.runner === "auto" ? undefined : options.runner;
     const printed = readTally(`${end.stdout}\n${end.stderr}`, runner);
-    const report = options.report === undefined ? undefined : await readReport(options.report, startedAt, context);
+    const report =
+      options.report === undefined ? undefined : await readReport(options.report, options.cwd, startedAt, context);
     // The report tells each test; a summary of the same tests would count them twice, but a red one must not be lost.
     const tally = report === undefined ? printed : { ...report, failed: Math.max(report.failed, printed?.failed ?? 0) };
     const failures = (tally?.failures ?? []).slice(0, MAX_FAILURES);
@@ -94,9 +100,20 @@ function summary(tally: Tally | undefined, ending: string, isOk: boolean): strin
   return `Tests ${verdict}: ${passed} passed, ${failed} failed, ${skipped} skipped (${runner}); the command ${ending}`;
 }
 
+function lostReport({ report, cwd = "." }: RunTestsOptions, folder: string): string[] {
+  const top = resolve(folder, cwd);
+  if (report === undefined || within(resolve(top, report), top)) return [];
+  return [`report: ${report} is outside of the folder where the tests run: name a folder that holds it with \`cwd\``];
+}
+
 /** A report that was there before says nothing about this run. File systems keep times less exactly than we do. */
-async function readReport(path: string, startedAt: number, context: StepContext): Promise<Tally> {
-  const file = await openFile(await locate(path, undefined, context, context.folders.report));
+async function readReport(
+  path: string,
+  cwd: string | undefined,
+  startedAt: number,
+  context: StepContext,
+): Promise<Tally> {
+  const file = await openFile(await locate(path, cwd, context, context.folders.report));
   try {
     if ((await file.stat()).mtimeMs < startedAt - 2000)
       throw new HookgateError({ code: "REPORT_STALE", message: `${path} was not written by this run` });

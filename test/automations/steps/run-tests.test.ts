@@ -1,8 +1,9 @@
-import { readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { readJunit } from "../../../src/automations/steps/run-tests/junit.js";
 import { type Runner, readTally } from "../../../src/automations/steps/run-tests/read-tally.js";
+import { runTestsStep } from "../../../src/automations/steps/run-tests.js";
 import { failureOf, gatherSteps, oneStep, ownFolder, refusals } from "./gathering.js";
 
 const FIXTURES = join(import.meta.dirname, "../../fixtures/test-runs");
@@ -148,6 +149,16 @@ describe("run_tests", () => {
       "was not written by this run",
     );
     expect(await failureOf({ run_tests: { sh: "true", report: "missing.xml" } }, at)).toContain("there is no");
+    const below = { folder: join(folder, "hooks") };
+    mkdirSync(below.folder);
+    expect((await oneStep({ run_tests: { cwd: "..", ...written } }, below)).value.runner).toBe("junit");
+    const problems = (report: string) =>
+      runTestsStep.missing?.(
+        runTestsStep.options.parse({ cwd: "..", sh: "true", report }) as never,
+        { ...below, searchPath: "", isAfterProgram: false } as never,
+      );
+    expect(problems("report.xml")).toEqual([]);
+    expect(problems("../report.xml")).toEqual([expect.stringContaining("name a folder that holds it with `cwd`")]);
   });
 
   it("is as careful with templates as the shell step", () => {
