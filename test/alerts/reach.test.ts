@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { expect, it } from "vitest";
 import { formatAddress, parseAddress } from "../../src/domain/chat/address.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
+import { until } from "../support/until.js";
 import { ADMINS, ANN, HOUR, MINUTE, OPS, ROOM, type Watch, watch } from "./watch.js";
 
 const OTHER = "other:bot:room";
@@ -255,6 +256,43 @@ it.each([
     ]);
   },
 );
+
+it("the next person of a rota was called by another step, and the private chat refuses the page that mentions that person: the person after that is notified", async () => {
+  const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+  refuse(loop, "dm-ben", "dm-cid");
+  const chats: Record<string, string> = { "other:7": "ann", "other:8": "ben", "other:9": "cid" };
+  const on = await watch(
+    {
+      ...route({
+        escalate: [
+          { after: "5s", mention: ["oncall:support"] },
+          { after: "5s", mention: ["cid"] },
+        ],
+      }),
+      people: { ann: ["other:7"], ben: ["other:8"], cid: ["other:9"] },
+      rotas: {
+        support: { timezone: "UTC", rotate: { people: ["ann", "ben", "cid"], from: "2025-12-25T09:00", every: "7d" } },
+      },
+    },
+    {
+      platform: loop,
+      direct: (ref) => parseAddress(`loop:bot:dm-${chats[ref]}`),
+      personOf: ({ chatId }) => Object.keys(chats).find((ref) => chatId === `dm-${chats[ref]}`),
+    },
+  );
+  // The chat of cid is not known to refuse before that page is there.
+  const take = loop.take.bind(loop);
+  loop.take = async (operation, signal) => {
+    const isPaged = () => loop.texts("room").some((text) => text.includes("Escalated: step 1 of 2 (cid)"));
+    if (operation.address.chatId === "dm-cid") await until(isPaged, "the page in the room");
+    return take(operation, signal);
+  };
+  await on.raise();
+  await on.advance(MINUTE);
+  const pages = on.posted("loop:bot:dm-ann").filter(({ text }) => text.includes("Escalated: step 1 of 2 (ann)"));
+  expect(pages).toHaveLength(1);
+  expect(escalated(pages)).toContain("ann is the next person who can be notified, and is notified in a private chat");
+});
 
 it("of two steps that were taken together, the first notifies none of its people: its page, its card and an alert say so", async () => {
   const loop = new LoopbackPlatform("loop", { idempotentCreate: true });

@@ -42,7 +42,6 @@ export const lostKey = (key: string, lostAt: string) => `${key}${LOST}${lostAt}`
 /** In the key of the copy of a private message: each person whose message was lost has a copy of their own. */
 const COPY_FOR = ":copy for ";
 export const copyKey = (key: string, name: string) => `${key}${COPY_FOR}${name}`;
-export const withoutCopy = (key: string) => key.split(COPY_FOR)[0] ?? key;
 
 /** Ends the key of a step that notified none of its people. */
 export const UNREACHED = ":unreached";

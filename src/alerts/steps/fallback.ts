@@ -22,7 +22,7 @@ import { calls, isReachedNow } from "../rota/reach.js";
 import { isWebhook, shownAs } from "../tell/shown-as.js";
 import { takenAt, urgingOf } from "../urging.js";
 import { namesOf, uncalledText } from "./call.js";
-import { copyKey, lostKey, stepOf, withoutCopy } from "./escalate.js";
+import { copyKey, lostKey, stepIn, stepOf, unreachedStep } from "./escalate.js";
 import { quietEnd, quietHours } from "./quiet-hours.js";
 import { fallbacks } from "./route.js";
 
@@ -248,7 +248,7 @@ export function takenStepOf(
   { alert }: Plan,
   keyOfNotice: string,
 ): (Pick<LostPage, "route" | "place" | "key"> & { step: TakenStep }) | undefined {
-  const key = withoutCopy(keyOfNotice);
+  const key = stepIn(keyOfNotice) ?? keyOfNotice;
   const { route = "", step: place } = stepOf(key) ?? {};
   const step = takenAt(urgingOf(alert, { name: route }), Number(place));
   return step && { route, place: Number(place), key, step };
@@ -271,12 +271,14 @@ function callWithout(
   alerting: Alerting,
 ): void {
   const lost = takenStepOf(plan, key);
-  if (lost === undefined) return;
+  // One that called no one is not news a second time.
+  if (lost === undefined || unreachedStep(key) !== undefined) return;
   const { step, ...of } = lost;
   const certain = copies.filter((one) => !step.inDoubtAt?.includes(one));
   const uncalled = uncalledBy(mentions, certain, alerting);
-  // The people whom a copy did not notify were called when the page was lost.
-  const isLost = copy ? uncalled.some((one) => calls(destination, one, alerting)) : uncalled.length > 0;
+  // The people whom a copy, or the page of a step that is taken again, did not notify were called when the page was lost.
+  const isFirst = copy === undefined && key === of.key;
+  const isLost = isFirst ? uncalled.length > 0 : uncalled.some((one) => calls(destination, one, alerting));
   if (isLost) plan.lostPage = { ...loss, ...of, destination, isPrivate: false, isCopy: copy !== undefined };
 }
 
