@@ -152,6 +152,29 @@ describe("reminders", () => {
   });
 });
 
+it.each([
+  ["silenced", {}],
+  ["firing", { hold: "30m" }],
+])(
+  "an alert that has no card yet is escalated by a person (%s): it gets a card, and its people are notified",
+  async (state, more) => {
+    const on = await watch({ ...route({ escalate: [{ after: "1h", mention: ["loop:7"] }], ...more }) });
+    if (state === "silenced") await on.alerts.silences.add(["queue=support"], 20 * MINUTE, "moving", ANN);
+    const { id } = await on.raise();
+    await on.advance(MINUTE);
+    expect(on.posted()).toEqual([]);
+    const { note, alerts } = await on.alerts.act(id, { kind: "escalate" }, ANN);
+    expect([note, alerts[0]?.state]).toEqual([expect.stringContaining("Step 1 of 1"), state]);
+    await on.advance(MINUTE);
+    expect(on.posted().map(({ text, body }) => [text.includes("Escalated: step 1 of 1"), body.mentions])).toEqual([
+      [false, undefined],
+      [true, { users: ["7"] }],
+    ]);
+    await on.advance(HOUR);
+    expect(on.posted().filter(({ text }) => text.includes("Escalated: step"))).toHaveLength(1);
+  },
+);
+
 describe("escalation", () => {
   const config = {
     ...route({

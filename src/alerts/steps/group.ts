@@ -1,7 +1,8 @@
 /** Where an alert is to be told, and with which others: a place for each destination of its routes, once it is to be told at all. */
-import type { Place } from "../../domain/alerts/alert.js";
+import { isOpen, type Place } from "../../domain/alerts/alert.js";
 import { labelsOf } from "../matchers.js";
 import type { Plan } from "../plan.js";
+import { nextStepOf } from "../urging.js";
 import type { Route } from "./route.js";
 
 /** `isMoving`: its cards follow it, regardless of its owner. */
@@ -9,12 +10,16 @@ export function group(plan: Plan, routes: readonly Route[], isMoving: boolean): 
   const { alert, now, knownPlaces } = plan;
   const isLoud = alert.state === "warned" || alert.state === "firing";
   const isHad = alert.state === "acked" || alert.state === "snoozed";
-  if (!isLoud && !(isMoving && isHad)) return [];
+  const isTold = isLoud || (isMoving && isHad);
   const there = new Set(knownPlaces.filter(({ cardId }) => cardId !== undefined).map(({ destination }) => destination));
-  return routes.flatMap(({ name, settings, to }) => {
+  return routes.flatMap((route) => {
+    const { name, settings, to } = route;
+    // A person notifies others of what is silenced as well.
+    const isAsked = alert.escalateNow !== undefined && isOpen(alert.state) && nextStepOf(alert, route) !== undefined;
+    if (!isTold && !isAsked) return [];
     // Against flapping: each route waits as long as it says.
     const heldUntil = alert.raisedAt + settings.hold;
-    if (now < heldUntil) {
+    if (now < heldUntil && !isAsked) {
       plan.lookAgainAt(heldUntil);
       return [];
     }

@@ -57,8 +57,9 @@ class Page {
   /** Undefined: there is nothing to tell (any more). */
   async cardFor(alert: Alert, place: Place): Promise<AlertCard | undefined> {
     if (place.kind === "quiet") return this.#common("catch-up", String(place.dueAt), place.group);
-    // An alert that a person took meanwhile is shown all the same; one that became quiet gets its place when it is loud again.
-    if (!isOpen(alert.state) || alert.state === "silenced" || alert.state === "inhibited") return undefined;
+    // An alert that a person took or escalated meanwhile is shown all the same; one that became quiet gets its place when it is loud again.
+    const isQuiet = alert.state === "silenced" || alert.state === "inhibited";
+    if (!isOpen(alert.state) || (isQuiet && alert.called === undefined)) return undefined;
     const old = await this.#reopened(alert);
     if (old) return old;
     const list = await this.#open("list", place.group);
