@@ -87,7 +87,8 @@ function withoutFailures(deps: CommandDeps, onFailure: (error: unknown) => void)
   const none = (error: unknown) => void onFailure(error);
   const get: Journal["get"] = (id) => journal.get(id).catch(none);
   const getByRun: Journal["getByRun"] = (id) => journal.getByRun(id).catch(none);
-  return { ...deps, store: { ...deps.store, journal: { ...journal, get, getByRun } } };
+  const list: Journal["list"] = async (query) => (await journal.list(query).catch(none)) ?? [];
+  return { ...deps, store: { ...deps.store, journal: { ...journal, get, getByRun, list } } };
 }
 
 /** What ends of the process cut off. */
