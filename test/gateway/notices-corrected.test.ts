@@ -157,6 +157,8 @@ describe("the notice about an answer that was not passed on", () => {
       expect(notices().filter((text) => text.includes("/outbox"))).toHaveLength(6);
       for (const id of ["d_m2f", "d_m3f"]) {
         await rig.gateway.release(id, confirmed);
+        // Two in a row got no answer, so the next one has to wait.
+        await rig.clock.advance(30_000);
         await rig.idle();
       }
       if (!confirmed) expect(near.texts("dm-5")).toEqual(["**Ada**: the better answer"]);
