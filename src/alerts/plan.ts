@@ -24,7 +24,7 @@ export const LOSSES: Record<Loss["fate"], string> = {
 
 export interface LostPage extends Loss {
   route: string;
-  /** Of its step, among those that were taken, and in the messages of the step. */
+  /** The place of its step among those that were taken. */
   place: number;
   key: string;
   destination: string;

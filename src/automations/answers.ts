@@ -30,7 +30,7 @@ export interface AnswerDeps {
 
 /** Rows that are looked through in one turn, for those that a query wants; then others have theirs. */
 const ROWS_AT_ONCE = 1_000;
-/** Of the journal: a record is stored with its payload, which may be as long as an event. */
+/** Dispatches that are read in one turn: a record of the journal is stored with its payload, which may be as long as an event. */
 const DISPATCHES_AT_ONCE = 10;
 
 export function answers(deps: AnswerDeps): Ask {

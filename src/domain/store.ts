@@ -404,7 +404,10 @@ export interface OutboxStore {
   findAllByMessage(messageId: string): Promise<Delivery[]>;
   /** What an inbox message (`m5`) led to, oldest first: answers, copies, edits of copies. */
   answersTo(causeId: string): Promise<Delivery[]>;
-  /** Of the newest 5,000 deliveries that were created at or after `since`, those whose cause is one of the kinds and begins with one of these ids, oldest first; 100 at most. */
+  /**
+   * Deliveries whose cause is one of the kinds and begins with one of these ids, oldest first: those among the newest 5,000 that were created at
+   * or after `since` (ms since the epoch), 100 at most.
+   */
   causedBy(ids: readonly string[], kinds: readonly Cause["kind"][], since: number): Promise<Delivery[]>;
   /** Newest first. `targetId`: the edits and deletes of that delivery. `before`: older than that delivery, of any conversation. */
   list(filter: {

@@ -22,7 +22,7 @@ const MAX_DEPTH = 20;
 
 export function createRoleToHear(deps: Deps): RoleToHear {
   return async (of) => {
-    // Of a record of the journal, it is unpacked each time that it is asked for.
+    // A record of the journal unpacks its payload each time that it is asked for it.
     const { payload: given } = of;
     const payload = recordOf(given);
     const messages = await messagesBehind(of, payload, deps);

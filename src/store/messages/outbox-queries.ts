@@ -67,7 +67,7 @@ export function outboxQueries({ database, read, write }: Connection, giveUp: Giv
   const byCause = database.prepare<[string, string], DeliveryRecord>(
     `${select} WHERE id >= ? AND id < ? ORDER BY seq LIMIT ${MAX_ANSWERS}`,
   );
-  // Of the others only the columns before the message are read: what stands behind is not even loaded.
+  // For the others, only the columns before the message are read: what is behind them is not even loaded.
   const byOtherCause = database.prepare<[number, string, string], DeliveryRecord>(
     `${select} WHERE seq IN (
        SELECT seq FROM (SELECT seq, id, created_at, iif(json_valid(data), data, '{}') AS data FROM deliveries ORDER BY seq DESC LIMIT ${MAX_SEARCHED})
