@@ -14,7 +14,7 @@ export interface GateFacts {
   text: string[];
 }
 
-/** Undefined for a hook that stands in no file, unless its background runs wait for the end of a pause or for a place. */
+/** Undefined for a hook that is in no file, unless its background runs wait for the end of a pause or for a place. */
 export async function explainGates(
   { automations, clock }: CommandDeps,
   { id: hookId, execution }: HookInfo,

@@ -61,7 +61,7 @@ export interface AutomationDesk {
   noPlace(): string | undefined;
   /** The same, where a run that is due waits for a place. */
   heldUp(): Promise<string | undefined>;
-  /** Which gate would refuse it now, or make it wait for its turn; undefined when none would. A hook that stands in no file: a background one. */
+  /** Which gate would refuse it now, or make it wait for its turn; undefined when none would. A hook that is in no file: a background one. */
   gate(hookId: string): Promise<{ gate: string; reason: string; waits: boolean } | undefined>;
   /** Hooks, also of plugins, that are not run because they failed again and again. */
   breakers(): readonly OpenBreaker[];

@@ -364,7 +364,7 @@ class StoredRuns implements Queue {
     else
       void turns.runInTurn(recovery.rule, async () => {
         if (this.#takesMore && !this.#deps.isPaused()) return this.#run(row, recovery);
-        // Its row stays as it is: it is taken over again when its lease has ended.
+        // The row is left: it is taken again when its lease has ended.
         this.#free(row);
       });
   }
