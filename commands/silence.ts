@@ -1,5 +1,6 @@
 /** `/silence add|list|expire`: alerts that match are not told for a while. */
 
+import type { MaintenanceWindow } from "../src/alerts/silences.js";
 import type { Silence } from "../src/domain/alerts/alert.js";
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { formatDuration } from "../src/lib/time/duration.js";
@@ -12,6 +13,7 @@ import { clip, code, count, plain } from "./show/text.js";
 import { momentOf, readWhenAndWhy } from "./show/when.js";
 
 const MAX_MS = 90 * 86_400_000;
+const SHOWN_WINDOWS = 10;
 const LABELS =
   "Labels of every alert: policy, severity, source, entity, id; `/alerts show ID` names the others. Such as `/silence add policy=replies severity!=critical 2h moving the queue`.";
 
@@ -126,10 +128,12 @@ async function expire(desk: AlertDesk, { options }: CommandContext): Promise<Com
 
 function listSilences(desk: AlertDesk, now: number): CommandAnswer {
   const inForce = desk.silences.list().filter(({ until, endedAt }) => endedAt === undefined && until > now);
+  const windows = desk.silences.maintenance();
+  const isQuiet = windows.some(({ until }) => until !== undefined);
   return answer({
     text: [
       inForce.length === 0
-        ? "**Nothing is silenced.** Such as `/silence add policy=replies 2h moving the queue` does it."
+        ? `**${isQuiet ? "No silence was added." : "Nothing is silenced."}** Such as \`/silence add policy=replies 2h moving the queue\` adds one.`
         : `**${count(inForce.length, "silence")} in force**`,
       inForce
         .map(
@@ -137,13 +141,24 @@ function listSilences(desk: AlertDesk, now: number): CommandAnswer {
             `- ${code(id)} ${matchers.map(code).join(" ")} for ${formatDuration(until - now)} more: ${plain(comment, 160)} (${plain(by.name, 60)})`,
         )
         .join("\n"),
+      windows.length === 0 ? undefined : `**Maintenance windows** (${code("alerts.maintenance")} in hookgate.yaml)`,
+      windows
+        .slice(0, SHOWN_WINDOWS)
+        .map(
+          (window) => `- ${window.matchers.map(code).join(" ")} ${whenOf(window, now)}: ${plain(window.comment, 160)}`,
+        )
+        .join("\n"),
+      windows.length > SHOWN_WINDOWS ? `… and ${windows.length - SHOWN_WINDOWS} more` : undefined,
     ],
-    data: { silences: inForce.map((one) => dataOf(one, now)) },
+    data: { silences: inForce.map((one) => dataOf(one, now)), maintenance: windows },
     buttons: [
       inForce.slice(0, 4).map(({ id }, index) => commandButton(`Expire ${index + 1}`, `/silence expire ${id}`)),
     ],
   });
 }
+
+const whenOf = ({ until, next }: MaintenanceWindow, now: number): string =>
+  until === undefined ? `in ${formatDuration((next ?? now) - now)}` : `for ${formatDuration(until - now)} more`;
 
 const dataOf = ({ id, matchers, from, until, comment, by, endedAt }: Silence, now: number) => ({
   id,

@@ -412,6 +412,7 @@ class RunningAlerts implements Alerts {
     const known = () => this.#store.list({ limit: KNOWN_MAX });
     return {
       list: () => this.#silences.list(),
+      maintenance: () => this.#silences.maintenance(clock.now()),
       problemOf: matcherProblem,
       isUnknown: async (one) => matchesUnknown(one, await known(), (id) => !!policy?.(id)),
       unknownLabel: async (one) => unknownLabel(one, await known()),

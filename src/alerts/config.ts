@@ -172,6 +172,9 @@ const window = z
       ] as const)
         if (text === undefined || parseInstant(text, name) === undefined)
           say(key, `expected a date and time such as 2026-12-24T18:00, got "${text ?? ""}"`);
+    const [begins, ends] = [from, until].map((text) => (text === undefined ? undefined : parseInstant(text, name)));
+    if (begins !== undefined && ends !== undefined && ends <= begins)
+      say("until", `it is not after the start (${from}), so the window would never apply`);
   });
 export type WindowConfig = z.output<typeof window>;
 

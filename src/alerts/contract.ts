@@ -17,6 +17,7 @@ import type { AlertsConfig } from "./config.js";
 import type { Digest } from "./digests.js";
 import type { ReadersDeps } from "./readers.js";
 import type { RotaView } from "./rota/on-call.js";
+import type { MaintenanceWindow } from "./silences.js";
 import type { GatewayFacts } from "./sources/gateway.js";
 import type { Telling } from "./tell/telling.js";
 
@@ -88,6 +89,8 @@ export interface Alerts {
   history(id: string): Promise<AlertEvent[]>;
   silences: {
     list(): readonly Silence[];
+    /** Maintenance windows of the configuration that are in force or still to come. */
+    maintenance(): MaintenanceWindow[];
     add(matchers: readonly string[], forMs: number, comment: string, by: Actor): Promise<Silence>;
     expire(id: string): Promise<Silence | undefined>;
     /** What is wrong with a matcher; undefined when nothing is. */

@@ -18,6 +18,16 @@ export interface InForce {
   mutes?: string;
 }
 
+/** A maintenance window that is in force, or that begins later. */
+export interface MaintenanceWindow {
+  matchers: readonly string[];
+  comment: string;
+  /** When the one that is in force ends; absent while none is. */
+  until?: number;
+  /** When the next one begins; absent when none does, or while one is in force. */
+  next?: number;
+}
+
 export interface Silences {
   load(): Promise<void>;
   /** Other maintenance windows, computed now and in force once the result is called. */
@@ -27,6 +37,8 @@ export interface Silences {
   /** When the next one begins or ends. */
   nextChange(now: number): number | undefined;
   list(): readonly Silence[];
+  /** Windows of the configuration that are in force or still to come. */
+  maintenance(now: number): MaintenanceWindow[];
   add(
     silence: { matchers: readonly string[]; until: number; comment: string; by: Actor },
     now: number,
@@ -78,6 +90,13 @@ export function createSilences(
       return edges.length === 0 ? undefined : Math.min(...edges);
     },
     list: () => rules.map(({ silence }) => silence),
+    maintenance: (now) =>
+      maintenance
+        .map(({ matchers, comment, untilOf, nextOf }) => {
+          const until = untilOf(now);
+          return { matchers, comment, until, next: until === undefined ? nextOf(now) : undefined };
+        })
+        .filter(({ until, next }) => until !== undefined || next !== undefined),
     async add({ matchers, until, comment, by }, now) {
       if (matchers.length === 0)
         throw new HookgateError({
@@ -102,7 +121,11 @@ export function createSilences(
 }
 
 const parseWindows = (windows: readonly WindowConfig[]) =>
-  windows.map((window, index) => ({ ...windowOf(window, index), matches: parseMatchers(window.match) }));
+  windows.map((window, index) => ({
+    ...windowOf(window, index),
+    matchers: window.match,
+    matches: parseMatchers(window.match),
+  }));
 
 const ruleOf = (silence: Silence): Rule => ({ silence, matches: parseMatchers(silence.matchers) });
 

@@ -24,6 +24,11 @@ beforeAll(async () => {
     alerts: {
       routes: { default: { to: ["web:web:general"] }, side: { match: ["queue=side"], to: ["web:web:side"] } },
       fallback: ["web:web:general"],
+      maintenance: [
+        { match: ["host=window-now"], cron: "* * * * *", for: "1h", comment: "new disks" },
+        { match: ["host=window-later"], from: "2090-01-01T00:00", until: "2090-01-02T00:00" },
+        { match: ["host=window-past"], from: "2020-01-01T00:00", until: "2020-01-02T00:00" },
+      ],
     },
   });
 });
@@ -68,11 +73,22 @@ const api = (method: string, path: string, body?: unknown, token = OWNER) =>
   app.call(token, method, `/api/v1/alerts${path}`, body);
 const run = async (line: string) => (await app.call(OWNER, "POST", "/api/command", { line })).body;
 
+it("/silence list shows maintenance windows in force and to come, and none that is over", async () => {
+  const { text, data } = await run("/silence list");
+  expect(text).toMatch(/host=window-now` for (1 h|59 min|60 min).* more: new disks/);
+  expect(text).toMatch(/host=window-later` in \d+ d/);
+  expect(text).not.toContain("window-past");
+  expect(data.maintenance).toMatchObject([
+    { matchers: ["host=window-now"], until: expect.any(Number) },
+    { matchers: ["host=window-later"], next: expect.any(Number) },
+  ]);
+});
+
 it("where there is nothing to show, it is said where to look", async () => {
   expect((await run("/digest")).text).toMatch(/nothing is open[\s\S]*\/alerts all[\s\S]*\/sla list/);
   expect((await run("/alerts")).text).toMatch(/No alert is open[\s\S]*\/alerts all/);
   expect((await run("/alerts mine")).text).toMatch(/Nothing is yours[\s\S]*\/alerts assign ID/);
-  expect((await run("/silence")).text).toMatch(/Nothing is silenced[\s\S]*\/silence add/);
+  expect((await run("/silence")).text).toMatch(/No silence was added[\s\S]*\/silence add/);
 });
 
 describe("a card in the web chat", () => {

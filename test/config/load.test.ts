@@ -315,6 +315,18 @@ sla:
     expect(problems).toHaveLength(5);
   });
 
+  it("refuses a maintenance window that ends before it begins", () => {
+    const { problems } = load(`
+alerts:
+  maintenance:
+    - { match: [severity=low], from: 2026-12-24T18:00, until: 2026-12-24T08:00 }
+    - { match: [severity=low], from: 2026-12-24T18:00, until: 2026-12-25T08:00 }
+`);
+    expect(problems.map(({ path, message }) => [path, message])).toEqual([
+      ["alerts.maintenance.0.until", "it is not after the start (2026-12-24T18:00), so the window would never apply"],
+    ]);
+  });
+
   it("finds routes of alerts and people on call that nobody has written down", () => {
     const { problems } = load(`
 alerts:
