@@ -5,6 +5,7 @@ import { ALERT_STATES, type Alert, isOpen, isPostponed, urgencyOf } from "../dom
 import { type AlertCounts, countTexts } from "../domain/alerts/alert-counts.js";
 import { type Address, formatAddress, parseAddress } from "../domain/chat/address.js";
 import type { OutboundMessage } from "../domain/chat/message.js";
+import { isStoppedByHook } from "../domain/deliveries/given-up.js";
 import { isUnderWay, type KeyValueStore } from "../domain/store.js";
 import { nextCron } from "../lib/time/cron.js";
 import { DAY_MS } from "../lib/time/duration.js";
@@ -12,6 +13,7 @@ import { localTimezone } from "../lib/time/timezone.js";
 import { alertLine } from "./card/alert-line.js";
 import { inline, moment } from "./card/words.js";
 import type { DigestConfig } from "./config.js";
+import type { Loss } from "./plan.js";
 import { accountsOf, named, onCall } from "./rota/people.js";
 import { isReached } from "./rota/reach.js";
 import { nextShift } from "./rota/shifts.js";
@@ -136,7 +138,10 @@ export function createDigests(
       }
       // Not enqueued: its platform is not switched on.
       if (delivery === undefined || waits || isLost(delivery))
-        await postElsewhere(one, delivery?.reason ?? "it could not be enqueued");
+        await postElsewhere(one, {
+          reason: delivery?.reason ?? "it could not be enqueued",
+          isByHook: delivery !== undefined && isStoppedByHook(delivery),
+        });
       const left = (await unsettled()).filter(({ deliveryId }) => deliveryId !== one.deliveryId);
       await keyValue.set(SCOPE, UNSETTLED, left);
     }
@@ -154,9 +159,9 @@ export function createDigests(
     }
   }
 
-  async function postElsewhere(lost: Sent, reason: string) {
+  async function postElsewhere(lost: Sent, loss: Pick<Loss, "reason" | "isByHook">) {
     const { to, deliveryId, duty, about, isElsewhere } = lost;
-    await raiseUndelivered(to, reason, parts);
+    await raiseUndelivered(to, loss, parts);
     if (isElsewhere) return;
     await correct(lost);
     const { message } = await write(parts, about);

@@ -11,6 +11,8 @@ export interface Loss {
    * platform is away; or it was not sent, and will not be.
    */
   fate: "refused" | "in doubt" | "paused" | "waiting" | "unsent";
+  /** A hook withheld it, or failed and holds it: its chat was not asked. */
+  isByHook?: boolean;
 }
 
 /** In a sentence about the message. */

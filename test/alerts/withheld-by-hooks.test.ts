@@ -1,4 +1,4 @@
-/** Hooks may cancel what is posted about an alert. It reaches no one then, as if its chat had refused it: the fallback gets it, and an alert shows that. */
+/** Hooks may cancel what is posted about an alert. It reaches no one then: the fallback gets it, and an alert shows that hooks withheld it. */
 import { expect, it } from "vitest";
 import { until } from "../support/until.js";
 import { MINUTE, OPS, ROOM, type Watch, watch } from "./watch.js";
@@ -30,7 +30,7 @@ it.each(["ann", 'Dr. Ann "Anna" Miller'])(
     expect((await on.alerts.history(id)).map(({ event, reason }) => `${event}: ${reason}`)).toContain(
       `undelivered: ${ROOM} did not take "${PAGE} (${name})": we do not swear. A copy goes to ${OPS}`,
     );
-    expect(await titles(on)).toContain(`Reminders and escalations do not reach ${ROOM}`);
+    expect(await titles(on)).toContain(`Hooks withhold reminders and escalations for ${ROOM}`);
   },
 );
 
@@ -44,7 +44,7 @@ it.each(["message_sending", "before_dispatch"] as const)(
     await on.raise();
     expect(on.posted()).toEqual([]);
     expect(on.posted(OPS).map(({ text }) => text)).toContainEqual(expect.stringContaining("Reply to Bob"));
-    expect(await titles(on)).toContain(`Alerts do not reach ${ROOM}`);
+    expect(await titles(on)).toContain(`Hooks withhold alerts for ${ROOM}`);
   },
 );
 
@@ -67,4 +67,49 @@ it("a page that an operator withdraws while a hook is asked about it goes nowher
   expect(on.posted()).toHaveLength(1);
   expect(on.posted(OPS)).toEqual([]);
   expect(await titles(on)).toEqual(["Reply to Bob"]);
+});
+
+const withheldEdits: Record<string, (on: Watch) => void> = {
+  suppresses: (on) =>
+    on.rig.registry.registerClaiming("before_dispatch", ({ editOf }) => ({ handled: editOf !== undefined })),
+  cancels: (on) =>
+    on.rig.registry.registerModifying("message_sending", ({ editOf }) =>
+      editOf === undefined ? null : { cancel: true },
+    ),
+  "holds by its failure": (on) =>
+    on.rig.registry.registerModifying(
+      "message_sending",
+      ({ editOf }) => {
+        if (editOf !== undefined) throw new Error("no edits");
+        return null;
+      },
+      { failurePolicy: "fail-closed" },
+    ),
+};
+
+it.each(Object.keys(withheldEdits))("an edit of a card that a hook %s opens no alert about its chat", async (how) => {
+  const on = await watch({ ...CONFIG, routes: { default: { to: [ROOM], remind: { times: 0 } } } });
+  withheldEdits[how]?.(on);
+  const { id, signal } = await on.raise();
+  await on.advance(MINUTE);
+  await on.raise({ ...signal, severity: "critical" });
+  await on.advance(MINUTE);
+  expect(await on.rig.store.outbox.list({ status: "sent", limit: 10 })).not.toEqual([]);
+  expect((await on.rig.store.outbox.list({ limit: 20 })).filter(({ operation }) => operation === "edit")).not.toEqual(
+    [],
+  );
+  expect(await titles(on)).toEqual(["Reply to Bob"]);
+  // What the card does not show is shown elsewhere.
+  expect(on.posted(OPS)).toHaveLength(1);
+  expect((await on.alerts.history(id)).map(({ event }) => event)).toContain("undelivered");
+});
+
+it("a digest that a hook withholds opens an alert that names hooks", async () => {
+  const on = await watch({
+    ...CONFIG,
+    digests: [{ title: "Morning", cron: "0 11 * * *", timezone: "UTC", to: [ROOM] }],
+  });
+  on.rig.registry.registerModifying("message_sending", ({ chatId }) => (chatId === "room" ? { cancel: true } : null));
+  await on.advance(61 * MINUTE);
+  expect(await titles(on)).toEqual([`Hooks withhold alerts for ${ROOM}`]);
 });

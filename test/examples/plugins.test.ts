@@ -155,6 +155,25 @@ describe("suppress-repeats", () => {
     expect(rig.platform.texts()).toEqual(["pong", "pong"]);
   });
 
+  it("lets an edit through that has the text of the message that it changes, whatever its cause", async () => {
+    const rig = await start([example("suppress-repeats")]);
+    const id = await rig.gateway.send(ROOM, { text: "disk full" }, alert("a1"));
+    await rig.idle();
+    await rig.gateway.edit(id, { text: "disk full" }, alert("a1"));
+    await rig.idle();
+    expect(await rig.store.outbox.list({ status: "suppressed", limit: 10 })).toEqual([]);
+  });
+
+  it("suppresses nothing because of a message that was sent before the clock was set back", async () => {
+    const rig = await start([example("suppress-repeats", { window_ms: 60_000 })]);
+    await rig.gateway.send(ROOM, { text: "disk full" }, alert("a1"));
+    await rig.idle();
+    rig.clock.set(-3_600_000);
+    for (const id of ["a2", "a3"]) await rig.gateway.send(ROOM, { text: "disk full" }, alert(id));
+    await rig.idle();
+    expect(rig.platform.texts()).toEqual(["disk full", "disk full"]);
+  });
+
   it("does not take a delivery that a crash cut off for a repeat of itself", async () => {
     const rig = await start([example("suppress-repeats")]);
     const payload = {

@@ -161,6 +161,12 @@ export function hasExpired(ended: Ended): boolean {
   return expiresAt <= settledAt || reason.includes(GIVEN_UP);
 }
 
+/** A hook withheld it, or failed and holds it: nothing was sent. */
+export function isStoppedByHook(delivery: Delivery): boolean {
+  const { status, asked, parts } = delivery;
+  return isWithheldByHook(delivery) || (status === "held" && asked > 0 && parts.length === 0 && !isInDoubt(delivery));
+}
+
 /** Hooks were asked about it, and decided that it is not sent. What the gateway withdraws while they are asked is not told apart: its caller knows its reason. */
 export function isWithheldByHook({ status, asked, parts, reason = "" }: Delivery): boolean {
   if (status === "suppressed") return true;

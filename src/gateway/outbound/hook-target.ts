@@ -12,6 +12,7 @@ export interface HookTarget {
   threadId?: string;
   parentChatId?: string;
   deliveryId: string;
+  editOf?: string;
   cause: Cause;
 }
 
@@ -21,7 +22,7 @@ export interface HookTarget {
  */
 export function withTarget<Own extends object>(
   own: Own,
-  { id, cause, address }: Delivery,
+  { id, cause, address, operation, targetId }: Delivery,
   { adapters }: Pick<Outbound, "adapters">,
 ): Own & HookTarget {
   // One by one: to spread the target into each payload costs as much as to decide.
@@ -31,6 +32,7 @@ export function withTarget<Own extends object>(
   payload.botId = address.botId;
   payload.deliveryId = id;
   payload.cause = isolate(cause);
+  if (operation === "edit" && targetId !== undefined) payload.editOf = targetId;
   if (address.threadId !== undefined) payload.threadId = address.threadId;
   const parentChatId = adapters.get(address.platform)?.traits.parentOf?.(address.chatId);
   if (parentChatId !== undefined) payload.parentChatId = parentChatId;

@@ -27,6 +27,8 @@ const target = {
   parentChatId: z.string().optional(),
   botId: z.string().optional(),
   deliveryId: z.string(),
+  /** For an edit: the delivery whose message it changes. */
+  editOf: z.string().optional(),
   cause,
 };
 const operator = z.object({
@@ -141,7 +143,7 @@ export const messageSending = ownPoint({
     return problem && `${["message", ...problem.path].join(".")}: ${problem.message}`;
   },
   summary:
-    "Fires before a message reaches an adapter: sends, edits, streamed finals, interaction replies, alerts, command replies. A hook may rewrite or cancel the message. A card, reminder or escalation of an alert that a hook cancels is posted at `alerts.fallback`. Hooks are not asked about notices of the gateway itself: that an answer was withheld, and about hooks to an admin in private.",
+    "Fires before a message reaches an adapter: sends, edits, streamed finals, interaction replies, alerts, command replies. A hook may rewrite or cancel the message. A card, reminder or escalation of an alert that a hook suppresses or cancels is posted at `alerts.fallback`, and an alert names that; when it is an edit of a card, it opens no alert. `editOf`: the message is an edit of that delivery. Hooks are not asked about notices of the gateway itself: that an answer was withheld, and about hooks to an admin in private.",
   example: { ...sent, message: { text: "hello back" } },
 });
 

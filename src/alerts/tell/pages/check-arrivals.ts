@@ -1,6 +1,6 @@
 /** Looks after cards on their way. One that cannot be told where it should is told elsewhere, and that is an alert itself. */
 import { type AlertCard, isOpen } from "../../../domain/alerts/alert.js";
-import { isInDoubt } from "../../../domain/deliveries/given-up.js";
+import { isInDoubt, isStoppedByHook } from "../../../domain/deliveries/given-up.js";
 import type { Delivery } from "../../../domain/store.js";
 import { isAboutPlace } from "../../own-alerts.js";
 import type { Loss } from "../../plan.js";
@@ -48,7 +48,7 @@ export async function checkArrivals(destination: string, telling: Telling): Prom
           next = Math.min(next ?? settled.redrawAt, settled.redrawAt);
         }
         await store.saveCard({ ...settled, failedAt: now });
-        await tellElsewhere(card, lossOf(destination, delivery, telling), telling);
+        await tellElsewhere(card, lossOf(destination, delivery, telling), telling, isWithheldChange(delivery));
         break;
       case "sent": {
         const { failedAt: __, ...arrived } = settled;
@@ -79,11 +79,14 @@ async function testAgain(destination: string, telling: Telling): Promise<void> {
   if (known && isOpen(known.state)) await sendTest(destination, telling);
 }
 
-/** `isChange`: the card is there, and a change of it waits. That is not shown elsewhere of alerts that an operator has. */
+/** What a hook does with a change of a card shows nothing about its chat. */
+const isWithheldChange = (delivery: Delivery) => delivery.operation === "edit" && isStoppedByHook(delivery);
+
+/** `isChange`: the card is there, and a change of it waits or was withheld. That is not shown elsewhere of alerts that an operator has. */
 export async function tellElsewhere(card: AlertCard, loss: Loss, telling: Telling, isChange = false): Promise<void> {
   const { store, logger, run } = telling;
   const { destination } = card;
-  const { reason } = loss;
+  const { reason, isByHook } = loss;
   const isAgain = card.failedAt !== undefined;
   logger.error({ card: card.id, destination, reason }, "an alert could not be sent");
   // A card of many may show alerts about this place beside others. None at all: they are shown elsewhere by now.
@@ -99,5 +102,6 @@ export async function tellElsewhere(card: AlertCard, loss: Loss, telling: Tellin
     if (page.length < PAGE) break;
   }
   // One message in doubt says nothing about its chat. A second one does.
-  if (!isAboutPlaces && (loss.fate !== "in doubt" || isAgain)) await raiseUndelivered(destination, reason, telling);
+  if (isAboutPlaces || (isChange && isByHook)) return;
+  if (loss.fate !== "in doubt" || isAgain) await raiseUndelivered(destination, loss, telling);
 }

@@ -1,6 +1,12 @@
 /** Alerts about alerting: a destination that alerts do not reach, or what is said besides their cards. */
 import { type Alert, isOpen } from "../../../domain/alerts/alert.js";
-import { hasExpired, isInDoubt, isWithheldByHook, mayHaveArrived } from "../../../domain/deliveries/given-up.js";
+import {
+  hasExpired,
+  isInDoubt,
+  isStoppedByHook,
+  isWithheldByHook,
+  mayHaveArrived,
+} from "../../../domain/deliveries/given-up.js";
 import { type Delivery, isUnderWay } from "../../../domain/store.js";
 import { HookgateError } from "../../../lib/errors.js";
 import { NOTHING_ARRIVES, OWN_KIND, UNREACHED_KIND } from "../../own-alerts.js";
@@ -10,29 +16,38 @@ import { checkPauseAt, pausedText } from "../late.js";
 import { isWebhook, shownAs } from "../shown-as.js";
 import type { Telling } from "../telling.js";
 
-export function undelivered(destination: string, shown = shownAs(destination)) {
-  return about(destination, "undelivered", `Alerts do not reach ${shown}`);
+export function undelivered(destination: string, shown = shownAs(destination), isByHook = false) {
+  return about(
+    destination,
+    "undelivered",
+    `${isByHook ? "Hooks withhold alerts for" : "Alerts do not reach"} ${shown}`,
+  );
 }
 
 /** A chat may take cards and their changes, and no new message with a mention. */
-export function unsaid(destination: string, shown = shownAs(destination)) {
-  return about(destination, "unsaid", `Reminders and escalations do not reach ${shown}`);
+export function unsaid(destination: string, shown = shownAs(destination), isByHook = false) {
+  const title = isByHook ? "Hooks withhold reminders and escalations for" : "Reminders and escalations do not reach";
+  return about(destination, "unsaid", `${title} ${shown}`);
 }
 
 /** One alert per cause: it includes that reminders and escalations do not arrive there. */
 export async function raiseUndelivered(
   destination: string,
-  reason: string,
+  { reason, isByHook }: Pick<Loss, "reason" | "isByHook">,
   { raiseOwn, placeName }: Telling,
 ): Promise<void> {
   const shown = shownAs(destination, placeName);
-  await raiseOwn({ ...undelivered(destination, shown), state: "firing", reason });
+  await raiseOwn({ ...undelivered(destination, shown, isByHook), state: "firing", reason });
   await raiseOwn({ ...unsaid(destination, shown), state: "resolved", reason: NOTHING_ARRIVES });
 }
 
-export async function raiseUnsaid(destination: string, { fate, reason }: Loss, telling: Telling): Promise<void> {
+export async function raiseUnsaid(
+  destination: string,
+  { fate, reason, isByHook }: Loss,
+  telling: Telling,
+): Promise<void> {
   const { store, raiseOwn, placeName } = telling;
-  const own = unsaid(destination, shownAs(destination, placeName));
+  const own = unsaid(destination, shownAs(destination, placeName), isByHook);
   const isPaused = fate === "paused";
   const isKnown = async ({ fingerprint }: { fingerprint: string }) =>
     isOpen((await store.latest(fingerprint))?.state ?? "resolved");
@@ -113,7 +128,7 @@ export function lossOf(destination: string, delivery: Delivery, { pauseOf, confi
   const { reason = isUnderWay(delivery) ? WAITS : delivery.status } = delivery;
   if (isInDoubt(delivery) || (isUnderWay(delivery) && delivery.parts.some(mayHaveArrived)))
     return { fate: "in doubt", reason };
-  if (isWithheldByHook(delivery)) return { fate: "unsent", reason };
+  if (isStoppedByHook(delivery)) return { fate: "unsent", reason, isByHook: true };
   if (isRefused(delivery)) return { fate: "refused", reason };
   const pause = pauseOf(destination);
   if (pause) return { fate: "paused", reason: pausedText(pause, config) };
