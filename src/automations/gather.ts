@@ -10,7 +10,7 @@ import type { Progress } from "./run/progress.js";
 import type { RunContext } from "./run-context.js";
 import { isFailure, type Judged, type SkipCondition, type StepOutcome, shortCircuit } from "./short-circuit.js";
 import type { Step, StepResult } from "./step.js";
-import { NO_JSON, type Rendering } from "./template.js";
+import { NO_VALUE, type Rendering } from "./template.js";
 
 export interface GatheredStep {
   readonly step: Step;
@@ -75,7 +75,7 @@ export async function gather(
       const error = `steps[${index}] ${one.step.name}: ${wrongCondition}`;
       return { outcomes: judged.map(outcomeOf), records, next: { kind: "stop", error, timedOut: false } };
     }
-    const mustBeOk = one.required || (isFailure(outcome) && outcome.readsNoJson);
+    const mustBeOk = one.required || (isFailure(outcome) && outcome.readsNoValue);
     const problem = mustBeOk ? problemOf(outcome) : undefined;
     if (problem !== undefined) return { outcomes: judged.map(outcomeOf), records, next: stop(index, one, problem) };
   }
@@ -137,7 +137,7 @@ async function runStep(
     return {
       error: whyNot(error, { timedOut, timeoutMs, isRunOver: context.signal.aborted }, context.folder),
       timedOut,
-      readsNoJson: (error instanceof HookgateError && error.code === NO_JSON) || undefined,
+      readsNoValue: (error instanceof HookgateError && error.code === NO_VALUE) || undefined,
     };
   } finally {
     timer.cancel();

@@ -16,6 +16,7 @@ import { checkJsonText, variableName } from "./outgoing/fields.js";
 import { argumentProblems } from "./program/arguments.js";
 import { programVariables } from "./program/variables.js";
 import type { RunContext } from "./run-context.js";
+import type { NoValueOf } from "./step.js";
 import { isTemplate } from "./template/is-template.js";
 
 /** YAML reads `-5` as a number: an argument all the same. */
@@ -198,6 +199,11 @@ function withoutNul(env: Record<string, string>): Record<string, string> {
 
 /** Whether a thrown thing says that the time was over. */
 export const isTimeout = (error: unknown) => error instanceof HookgateError && error.code === "PROGRAM_TIMED_OUT";
+
+/** A program that a signal ended has no exit code, which is neither 0 nor above it. */
+export function noExitCode(end: ProgramEnd): NoValueOf | undefined {
+  return end.exitCode === null ? { fields: ["exitCode"], why: `the program ${endingOf(end)}` } : undefined;
+}
 
 /** How a program ended, for people: `exited with 3`, `was ended by SIGSEGV`. */
 export function endingOf(end: ProgramEnd): string {

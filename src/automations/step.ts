@@ -60,6 +60,8 @@ export interface StepResult {
   readonly value: Readonly<Record<string, unknown>>;
   /** Why the field `json` is null although the step ran: what reads it fails. */
   readonly noJson?: string | undefined;
+  /** Fields that are null because the step could not find them out. */
+  readonly noValue?: NoValueOf | undefined;
   /** What `{{ step_0 }}` prints. */
   readonly text: string;
   /** No output, no rows, no body, no diff, no files. */
@@ -70,10 +72,16 @@ export interface StepResult {
   readonly notOk?: string | undefined;
 }
 
+/** What prints such a field shows why; a template that compares it fails the run. */
+export interface NoValueOf {
+  readonly fields: readonly string[];
+  readonly why: string;
+}
+
 /** A failed step is this, in place of a result; it is neither empty nor ok. */
 export interface StepFailure {
   readonly error: string;
   readonly timedOut: boolean;
-  /** It reads the JSON of a step that brought none, which ends the run even where the step is not required. */
-  readonly readsNoJson?: true | undefined;
+  /** It reads what an earlier step does not have, which ends the run even where the step is not required. */
+  readonly readsNoValue?: true | undefined;
 }

@@ -6,7 +6,7 @@ import type { Liquid, Template as LiquidTemplate } from "liquidjs";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { settleCode } from "./template/code.js";
 import { commandLineProblem } from "./template/command-line.js";
-import { isNoJson, type TemplateScope, templateData } from "./template/data.js";
+import { isNoJson, noValueIn, type TemplateScope, templateData } from "./template/data.js";
 import {
   addressEngine,
   fencingEngine,
@@ -16,9 +16,9 @@ import {
   plainEngine,
   quotingEngine,
 } from "./template/engine.js";
-import { letDefaultStandIn } from "./template/filters.js";
+import { letDefaultStandIn, showLostValue } from "./template/filters.js";
 import { isTemplate } from "./template/is-template.js";
-import { encodeInLinks, showInCode } from "./template/links.js";
+import { encodeInLinks, printedIn, showInCode } from "./template/links.js";
 import { nameProblems, type TemplateNames } from "./template/names.js";
 import { valuesIn } from "./template/paths.js";
 
@@ -49,15 +49,15 @@ export interface TemplateRules {
   readonly buttons?: readonly string[];
 }
 
-/** The code of the error that a template reads the JSON of a step which brought none. */
-export const NO_JSON = "STEP_NO_JSON";
+/** The code of the error that a template reads what a step does not have: JSON where it brought none, or a field of one that failed. */
+export const NO_VALUE = "STEP_NO_VALUE";
 
 /** Options with their templates compiled. */
 export interface Rendering<T> {
   readonly problems: readonly TemplateProblem[];
   /** By the name of a path with templates: the folder that it begins with (`files` of `files/{{ … }}`). */
   readonly folders: Readonly<Record<string, string>>;
-  /** The options with every string rendered. Throws a `HookgateError` TEMPLATE_FAILED or NO_JSON that says which one and why. */
+  /** The options with every string rendered. Throws a `HookgateError` TEMPLATE_FAILED or NO_VALUE that says which one and why. */
   render(scope: TemplateScope): T;
 }
 
@@ -93,6 +93,7 @@ export function compileOptions<T>(options: T, names: TemplateNames, rules: Templ
         encodeInLinks(parsed, text);
       }
       valuesIn(parsed).forEach(letDefaultStandIn);
+      printedIn(parsed).forEach(showLostValue);
       templates.push({ path, source: text, engine, parsed, isLine });
     } catch (error) {
       problems.push({ path, message: firstLine(error) });
@@ -147,7 +148,7 @@ function renderOne({ engine, parsed, path }: Compiled, data: object): string {
 function failed(path: readonly (string | number)[], message: string, cause?: unknown): HookgateError {
   const place = formatPath(path);
   return new HookgateError({
-    code: isNoJson(cause) ? NO_JSON : "TEMPLATE_FAILED",
+    code: isNoJson(cause) || noValueIn(cause) !== undefined ? NO_VALUE : "TEMPLATE_FAILED",
     message: `${place === "" ? "template" : place}: ${message}`,
     cause,
   });

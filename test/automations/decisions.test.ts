@@ -1,4 +1,7 @@
 /** What a run shows when its dispatch refuses, overrules or cannot carry what it decided. */
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { BOB, OWNER, runApp } from "../http/running-app.js";
 import { afterTest } from "../support/clean-up.js";
@@ -166,6 +169,115 @@ ${hook("null-skip", "null.json", "new", ", skip_if: step.json == null")}${hook("
   await until(async () => (await live.room()).length === 5, "five messages");
   expect(await live.room()).toEqual([...said, "missing all is well"]);
   expect(() => live.file("removed")).toThrow();
+});
+
+test("what compares a field of a step that failed, or numbers of tests that could not be read, fails the run; what prints one shows the reason", async () => {
+  const steps = {
+    slow: 'run_tests: { command: [sh, -c, "sleep 30"], timeout: 1s }',
+    lost: 'run_tests: { command: [sh, -c, "exit 1"], report: r.xml }',
+    crash: 'run_tests: { command: [sh, -c, "exit 1"] }',
+    killed: "shell: { sh: 'kill -9 $$' }",
+    count: "list_files: { path: none }",
+    http: 'http: { url: "http://127.0.0.1:1/" }',
+    read: "read_file: { path: none.cfg }",
+    diff: "file_diff: { path: none.cfg, against: null.json }",
+  };
+  const hook = (id: string, step: keyof typeof steps, text: string, then = "") =>
+    `  - { id: ${id}, trigger: manual, context: [{ ${steps[step]} }${then}], run: { chat: { to: "web:web:general", text: "${id} ${text}" } } }\n`;
+  const either = (condition: string) => `{% if ${condition} %}RED{% else %}green{% endif %}`;
+  const none = ["steps[0].text has no value: the step failed: there is no none.cfg", ""] as const;
+  const refused: Record<string, readonly [reason: string, text: string, step?: keyof typeof steps]> = {
+    slow: ["steps[0].failed has no value: the step failed: ", either("steps[0].failed > 0")],
+    lost: ["steps[0].failed has no value: the step failed: ", either("steps[0].failed > 0")],
+    crash: ["the command exited with 1", either("steps[0].failed > 0")],
+    killed: ["the program was ended by SIGKILL", either("steps[0].exitCode > 0")],
+    count: ["steps[0].count has no value: the step failed: ", either("steps[0].count > 0")],
+    http: ["steps[0].status has no value: the step failed: ", either("steps[0].status >= 500")],
+    read: [none[0], either("steps[0].text contains 'prod'")],
+    diff: ["steps[0].added has no value: the step failed: ", either("step_0.added > 0")],
+    "read-unless": [none[0], "{% unless steps[0].text contains 'prod' %}green{% endunless %}", "read"],
+    "read-elsif": [none[0], "{% if 1 == 2 %}{% elsif steps[0].text == 'prod' %}{% else %}green{% endif %}", "read"],
+    "read-case": [none[0], "{% case steps[0].text %}{% when 'prod' %}RED{% else %}green{% endcase %}", "read"],
+    "read-assign": [
+      none[0],
+      "{% assign t = steps[0].text | downcase %}{% if t contains 'prod' %}RED{% endif %}",
+      "read",
+    ],
+    "read-capture": [
+      none[0],
+      "{% capture t %}{{ steps[0].text }}{% endcapture %}{% if t == 'prod' %}RED{% endif %}",
+      "read",
+    ],
+    "read-size": [none[0], "{{ steps[0].text | size }}", "read"],
+    "read-output": [none[0], "{{ steps[0].text == 'prod' }}", "read"],
+    "count-for": [
+      "steps[0].files has no value",
+      "{% for f in steps[0].files %}{{ f.path }}{% else %}none{% endfor %}",
+      "count",
+    ],
+    "count-map": ["steps[0].count has no value", "{% assign n = steps | map: 'count' %}{{ n | first }}", "count"],
+  };
+  const printed: Record<string, readonly [said: string, text: string, step: keyof typeof steps]> = {
+    plain: ["[step 0 failed: there is no none.cfg]", "{{ steps[0].text | strip | upcase | downcase }}", "read"],
+    deep: ["[step 0 failed: there is no none]", "{{ steps[0].files[0].path }}", "count"],
+    tests: [
+      "[step 0: no known runner in its output, and the command exited with 1] 1",
+      "{{ steps[0].failed }} {{ steps[0].exitCode }}",
+      "crash",
+    ],
+    asked: ["down", either("steps[0].ok").replace("green", "down"), "http"],
+    known: ["false false false", "{{ steps[0].ok }} {{ steps[0].timedOut }} {{ steps[0].empty }}", "read"],
+    whole: [
+      '[{"ok":false,"empty":false,"error":"there is no none.cfg","timedOut":false}]',
+      "{{ steps | json }}",
+      "read",
+    ],
+  };
+  const live = await liveApp({
+    "hookgate.yaml": `outgoing: { allow: ["127.0.0.1"] }\nhooks:\n${Object.entries(refused)
+      .map(([id, [, text, step]]) => hook(id, step ?? (id as keyof typeof steps), text))
+      .join("")}${Object.entries(printed)
+      .map(([id, [, text, step]]) => hook(id, step, text.replaceAll('"', '\\"')))
+      .join(
+        "",
+      )}${hook("later", "count", "removed", `, { shell: { sh: touch removed, env: { N: "${either("steps[0].count > 0")}" } } }`)}`,
+    "null.json": "null",
+  });
+  for (const [id, [reason]] of Object.entries(refused))
+    expect([id, await live.fire(id)]).toMatchObject([
+      id,
+      { status: "failed", statusReason: expect.stringContaining(reason) },
+    ]);
+  expect(await live.fire("later")).toMatchObject({
+    status: "failed",
+    statusReason: expect.stringContaining("steps[1] shell: env.N: steps[0].count"),
+  });
+  for (const id of Object.keys(printed)) expect([id, await live.fire(id)]).toMatchObject([id, { status: "succeeded" }]);
+  await until(async () => (await live.room()).length === Object.keys(printed).length, "what is printed");
+  expect(await live.room()).toEqual(Object.entries(printed).map(([id, [said]]) => `${id} ${said}`));
+  expect(() => live.file("removed")).toThrow();
+});
+
+test("the condition that the documents give for a server tells each of its outages, one with JSON among them", async () => {
+  const [, pattern = ""] =
+    /`(\{% unless steps\[0\]\.ok %\}down.*?\{% endunless %\})`/.exec(readFileSync("docs/hooks.md", "utf8")) ?? [];
+  const server = createServer(({ url = "" }, answer) =>
+    answer
+      .writeHead(Number(url.slice(1, 4)), { "content-type": "application/json" })
+      .end(url.slice(4) === "e" ? '{"errors":2}' : '{"x":1}'),
+  );
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  afterTest(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const urls = { bad: `${port}/503`, gone: "1/", few: `${port}/200e`, good: `${port}/200` };
+  const hooks = Object.entries(urls).map(
+    ([id, url]) =>
+      `  - { id: ${id}, trigger: manual, context: [{ http: { url: "http://127.0.0.1:${url}" } }], run: { chat: { to: "web:web:general", text: "${id}: ${pattern.replace("…", "errors{% else %}fine")}" } } }\n`,
+  );
+  const live = await liveApp({ "hookgate.yaml": `outgoing: { allow: ["127.0.0.1"] }\nhooks:\n${hooks.join("")}` });
+  for (const id of Object.keys(urls)) expect(await live.fire(id), id).toMatchObject({ status: "succeeded" });
+  await until(async () => (await live.room()).length === 4, "four messages");
+  expect(await live.room()).toEqual(["bad: down", "gone: down", "few: errors", "good: fine"]);
 });
 
 test("a value that an earlier hook overruled is no success", async () => {

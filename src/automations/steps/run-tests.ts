@@ -5,9 +5,18 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
+import type { ProgramEnd } from "../../lib/process/process.js";
 import { locate, openFile, readStart, within } from "../paths.js";
-import { checkProgram, endingOf, missingProgram, PROGRAM_VERBATIM, programFields, runProgram } from "../program.js";
-import type { Step, StepContext } from "../step.js";
+import {
+  checkProgram,
+  endingOf,
+  missingProgram,
+  noExitCode,
+  PROGRAM_VERBATIM,
+  programFields,
+  runProgram,
+} from "../program.js";
+import type { NoValueOf, Step, StepContext } from "../step.js";
 import { readJunit } from "./run-tests/junit.js";
 import { type Runner, readers, readTally } from "./run-tests/read-tally.js";
 import { sumTallies, type Tally } from "./run-tests/tally.js";
@@ -86,6 +95,7 @@ export const runTestsStep: Step<RunTestsOptions> = {
         stderr: lastBytes(end.stderr, context.maxBytes),
         latencyMs: Math.round(end.latencyMs),
       },
+      noValue: noValueOf(tally, end),
       text: `${summary(tally, endingOf(end), isOk)}${failures.map((name) => `\n- ${name}`).join("")}`,
       isEmpty: end.exitCode === 0 && (total === null ? `${end.stdout}${end.stderr}`.trim() === "" : total === 0),
       isOk,
@@ -98,6 +108,14 @@ function summary(tally: Tally | undefined, ending: string, isOk: boolean): strin
   if (tally === undefined) return `Tests ${verdict}: the command ${ending}; no known runner in its output`;
   const { passed, failed, skipped, runner } = tally;
   return `Tests ${verdict}: ${passed} passed, ${failed} failed, ${skipped} skipped (${runner}); the command ${ending}`;
+}
+
+/** Not 0: that the output tells no numbers must not look as if nothing were red. */
+function noValueOf(tally: Tally | undefined, end: ProgramEnd): NoValueOf | undefined {
+  const noCode = noExitCode(end);
+  if (tally !== undefined) return noCode;
+  const why = `no known runner in its output, and the command ${endingOf(end)}`;
+  return { fields: ["passed", "failed", "skipped", "total", ...(noCode?.fields ?? [])], why };
 }
 
 function lostReport({ report, cwd = "." }: RunTestsOptions, folder: string): string[] {

@@ -1,6 +1,14 @@
 /** `- shell:`: runs a program and keeps what it printed. Its exit code is a result; only one that did not start or end is a failure. */
 import { z } from "zod";
-import { checkProgram, endingOf, missingProgram, PROGRAM_VERBATIM, programFields, runProgram } from "../program.js";
+import {
+  checkProgram,
+  endingOf,
+  missingProgram,
+  noExitCode,
+  PROGRAM_VERBATIM,
+  programFields,
+  runProgram,
+} from "../program.js";
 import type { Step } from "../step.js";
 
 const shellStepOptions = z.strictObject(programFields).superRefine(checkProgram);
@@ -35,6 +43,7 @@ export const shellStep: Step<z.output<typeof shellStepOptions>> = {
         truncated: end.stdoutCut || end.stderrCut,
         latencyMs: Math.round(end.latencyMs),
       },
+      noValue: noExitCode(end),
       text: isOk ? end.stdout : `${end.stdout}${end.stderr}`,
       // A program that fails without a word has not found nothing.
       isEmpty: isOk && end.stdout.trim() === "",

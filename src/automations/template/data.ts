@@ -3,16 +3,30 @@
  * prototype of ours. Every object prints as JSON, and a step as its text.
  */
 import { noJsonProblem } from "../json-output.js";
-import type { StepFailure, StepResult } from "../step.js";
+import type { NoValueOf, StepFailure, StepResult } from "../step.js";
 import { liquid } from "./engine.js";
 
+/** A field that has no value is read: the step failed, or did not find it out. */
+export class NoValue extends Error {
+  constructor(
+    message: string,
+    /** What an output prints in its place. */
+    readonly shown: string,
+  ) {
+    super(message);
+  }
+}
 /** The JSON of a step that has none is read. */
 class NoJson extends Error {}
 
+export const noValueIn = (error: unknown) => causeIn(error, NoValue);
+export const isNoJson = (error: unknown) => causeIn(error, NoJson) !== undefined;
+
 /** The library wraps what was thrown, maybe more than once. */
-export function isNoJson(error: unknown): boolean {
-  if (typeof error !== "object" || error === null) return false;
-  return error instanceof NoJson || ("originalError" in error && isNoJson(error.originalError));
+function causeIn<T extends Error>(error: unknown, kind: new (...given: never[]) => T): T | undefined {
+  if (typeof error !== "object" || error === null) return undefined;
+  if (error instanceof kind) return error;
+  return "originalError" in error ? causeIn(error.originalError, kind) : undefined;
 }
 
 export interface TemplateScope {
@@ -74,21 +88,36 @@ function withTiming(event: unknown, times: Record<string, unknown>): unknown {
   return event;
 }
 
-/** A failed step says so wherever its fields are printed: a prompt that quotes it must not look as if there had been nothing. */
+/**
+ * A failed step says so wherever its fields are printed: a prompt that quotes it must not look as if there had been nothing. Anything else
+ * that reads them, such as a condition, fails: "failed > 0" is not false because the tests were never run.
+ */
 function stepData(outcome: StepResult | StepFailure | undefined, index: number, fields: readonly string[]): unknown {
   if (outcome === undefined) return undefined;
   if ("error" in outcome) {
     const says = `[step ${index} ${outcome.timedOut ? "timed out" : "failed"}: ${outcome.error}]`;
-    const values = Object.fromEntries(fields.map((field) => [field, says]));
     const own = { ok: false, empty: false, error: outcome.error, timedOut: outcome.timedOut };
-    const data = printedAs(says, { ...values, ...own });
+    const data = printedAs(says, own);
+    const lost = fields.filter((field) => field !== "json" && !(field in own));
+    withoutValues(data, index, { fields: lost, why: `the step failed: ${outcome.error}` }, says);
     return fields.includes("json") ? withoutJson(data, index, `the step failed: ${outcome.error}`) : data;
   }
   const common = { ok: outcome.isOk ?? true, empty: outcome.isEmpty, error: null, timedOut: false };
   const absent = Object.fromEntries(fields.map((field) => [field, null]));
   const data = printedAs(outcome.text, { ...common, ...absent, ...outcome.value });
+  const { noValue } = outcome;
+  if (noValue !== undefined) withoutValues(data, index, noValue, `[step ${index}: ${noValue.why}]`);
   if (outcome.noJson !== undefined) return withoutJson(data, index, outcome.noJson);
   return outcome.value.json === null ? withNullJson(data, index) : data;
+}
+
+function withoutValues(data: object, index: number, { fields, why }: NoValueOf, shown: string): void {
+  for (const field of fields) {
+    const get = () => {
+      throw new NoValue(`steps[${index}].${field} has no value: ${why}`, shown);
+    };
+    Object.defineProperty(data, field, { get, enumerable: false });
+  }
 }
 
 function withoutJson(data: object, index: number, why: string): object {

@@ -1,7 +1,7 @@
 /** What filters name in their arguments: fields of the items of a list, and the form of a date. */
-import type { Value } from "liquidjs";
+import type { Output, Value } from "liquidjs";
 import { timezoneProblem } from "../../lib/time/timezone.js";
-import { isNoJson } from "./data.js";
+import { isNoJson, noValueIn } from "./data.js";
 import { liquid } from "./engine.js";
 
 export type Filter = Value["filters"][number];
@@ -53,6 +53,30 @@ export function letDefaultStandIn({ filters, initial }: Value): void {
       return yield* evaluate(...given);
     } catch (error) {
       if (isNoJson(error)) return undefined;
+      throw error;
+    }
+  };
+}
+
+/** What comes out is the text that went in, in another form. */
+const KEEPS_TEXT: ReadonlySet<string> = new Set([
+  // What the library calls the last filter, which is the engine's own and prints.
+  "[object Function]",
+  ..."append prepend capitalize downcase upcase strip lstrip rstrip strip_html strip_newlines newline_to_br".split(" "),
+  ..."normalize_whitespace truncate truncatewords escape escape_once xml_escape plain default".split(" "),
+  ..."url_encode cgi_escape uri_escape json jsonify inspect replace replace_first replace_last join".split(" "),
+]);
+
+/** `{{ steps[0].stdout }}` of a step that failed shows that, unless it computes with it (`size`, `>`): that fails as a condition does. */
+export function showLostValue({ value: { filters, initial } }: Output): void {
+  if (initial.postfix.length !== 1 || !filters.every(({ name }) => KEEPS_TEXT.has(name))) return;
+  const evaluate = initial.evaluate.bind(initial);
+  initial.evaluate = function* (...given) {
+    try {
+      return yield* evaluate(...given);
+    } catch (error) {
+      const lost = noValueIn(error);
+      if (lost !== undefined) return lost.shown;
       throw error;
     }
   };

@@ -37,16 +37,19 @@ export function encodeInLinks(parsed: readonly Template[], source: string): void
 /** From the first backquotes to as many; `settleCode` sees whether the parser takes it for code, too. */
 const CODE = /(?<![`~\\])(`+|~{3,})(?![`~]).*?(?<![`~])\1(?![`~])/gs;
 
-/** Changes what is parsed: what stands in code prints in both forms. What `capture` names may be compared, so it is left alone. */
+/** Changes what is parsed: what stands in code prints in both forms. */
 export function showInCode(parsed: readonly Template[], source: string): void {
   const code = [...source.matchAll(CODE)].map(({ index, 0: { length } }) => ({ from: index, to: index + length }));
-  for (const output of outputsIn(parsed, liquid().CaptureTag))
+  for (const output of printedIn(parsed))
     if (code.some(({ from, to }) => from < output.token.begin && output.token.end < to)) print(output, codeEngine());
 }
 
 function print(output: Output, engine: Liquid): void {
   output.value = (engine.parse(output.token.getText()) as [Output])[0].value;
 }
+
+/** What `capture` names may be compared. */
+export const printedIn = (templates: readonly Template[]) => outputsIn(templates, liquid().CaptureTag);
 
 function outputsIn(templates: readonly Template[], except?: typeof CaptureTag): Output[] {
   return templates.flatMap((one) => {
