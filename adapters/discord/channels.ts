@@ -34,8 +34,6 @@ export interface KnownChannel {
 
 /** How long Discord's word about a channel holds: permissions change without our being told. */
 const WORD_HOLDS_MS = 10 * 60_000;
-/** A thread that is archived again so soon after it was reopened stays so. */
-const REOPENED_MS = 10_000;
 
 export class Channels {
   readonly #caller: Caller;
@@ -53,7 +51,6 @@ export class Channels {
   readonly #noHistory = new Map<string, number>();
   /** Channels in which Discord refused a card, and until when that is believed. */
   readonly #noEmbeds = new Map<string, number>();
-  readonly #reopened = new Map<string, number>();
   readonly #lookups = new Map<string, Promise<KnownChannel | undefined>>();
 
   constructor(caller: Caller, ledger: Ledger, clock: Clock, logger: Logger, signal: AbortSignal) {
@@ -167,14 +164,6 @@ export class Channels {
 
   noteNoEmbeds(channelId: string): void {
     this.#noEmbeds.set(channelId, this.#clock.now() + WORD_HOLDS_MS);
-  }
-
-  wasReopened(threadId: string): boolean {
-    return holds(this.#reopened, threadId, this.#clock.now());
-  }
-
-  noteReopened(threadId: string): void {
-    this.#reopened.set(threadId, this.#clock.now() + REOPENED_MS);
   }
 
   learnOwnRole(guildId: string, roleId: string): void {

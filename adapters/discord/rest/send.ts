@@ -17,7 +17,7 @@ import { DM_PREFIX } from "../dm.js";
 import { postInForum } from "../forum-post.js";
 import { idOf, Refusal } from "./errors.js";
 import type { FileAccess } from "./files.js";
-import { failed, isDiscordsOwn, isOriginalGone, sentMessage } from "./outcome.js";
+import { failed, isOriginalGone, sentMessage } from "./outcome.js";
 import {
   CARD_REFUSED,
   isCardKnownRefused,
@@ -36,6 +36,8 @@ const NOT_A_TEXT_CHANNEL = 50008;
 /** Cannot reply without permission to read message history. */
 const NO_HISTORY = 160002;
 const ARCHIVED = 50083;
+const LOCKED =
+  "it is locked, so the bot cannot reopen it. Unlock the thread, or give the bot the permission Manage Threads";
 /** Cannot edit a message of another author. */
 const NOT_OURS = 50005;
 
@@ -48,6 +50,8 @@ export interface SendContext {
   acknowledged(interactionId: string): Promise<void> | undefined;
   /** A request's token was refused. */
   unauthorized(): void;
+  /** This request has reopened its thread once. */
+  hasReopened?: true;
 }
 
 /** Nothing was written, and waiting uses up no attempts: the connection comes back or the delivery expires. */
@@ -170,7 +174,7 @@ async function post(context: SendContext, operation: Create, upload: Upload): Pr
       return post(context, operation, withoutReply(upload));
     }
     const outcome = () => failed(context, error, { repeat: "by-nonce", isInteraction: false, ...traitsOf(upload) });
-    if (isArchived(error)) return reopened(context, chatId, () => post(context, operation, upload), outcome);
+    if (isArchived(error)) return reopened(context, chatId, (then) => post(then, operation, upload), outcome);
     if (operation.interaction && mayGoAnotherWay && FORBIDDEN.has(error.code))
       return followUp(context, operation.interaction, upload);
     const less = lighter(upload, error);
@@ -206,7 +210,7 @@ async function answer(
     const less = lighter(upload, error);
     if (less) return answer(context, operation, interaction, less);
     const outcome = failed(context, error, { repeat: "in-place", isInteraction: true, ...traitsOf(upload) });
-    const again = () => answer(context, operation, interaction, upload);
+    const again = (then: SendContext) => answer(then, operation, interaction, upload);
     if (isArchived(error)) return reopened(context, address.chatId, again, () => outcome);
     // As a card it is refused for the permission to embed links: the gateway encodes it as text first.
     const isForbidden = error instanceof Refusal && FORBIDDEN.has(error.code) && outcome.kind === "permanent";
@@ -277,9 +281,9 @@ async function change(
       return reopened(
         context,
         chatId,
-        () => change(context, operation, upload),
+        (then) => change(then, operation, upload),
         // To post in it reopens a thread that is not locked.
-        () => ({ kind: "gone", error: "its thread is archived" }),
+        () => ({ kind: "gone", error: "its thread is archived", isLeft: true }),
       );
     if (error instanceof Refusal && error.code === NOT_OURS) return { kind: "gone", error: "the bot did not write it" };
     const less = lighter(upload, error);
@@ -297,7 +301,7 @@ async function remove(context: SendContext, operation: SendOperation & { kind: "
   } catch (error) {
     const outcome = () => failed(context, error, { repeat: "harmless", isInteraction, isPlain: true });
     if (!isArchived(error)) return outcome();
-    return reopened(context, chatOf(context, operation), () => remove(context, operation), outcome);
+    return reopened(context, chatOf(context, operation), (then) => remove(then, operation), outcome);
   }
 }
 
@@ -322,24 +326,24 @@ function chatOf(
 
 const isArchived = (error: unknown) => error instanceof Refusal && error.code === ARCHIVED;
 
-/** Reopens an archived thread and sends again. `locked`: it is archived for good, because we may not manage threads. */
+/** Reopens an archived thread and sends again, once. `refused`: it is archived all the same, because it is locked, or because it was archived again. */
 async function reopened(
   context: SendContext,
   threadId: string,
-  again: () => Promise<SendResult>,
-  locked: () => SendResult,
+  again: (then: SendContext) => Promise<SendResult>,
+  refused: () => SendResult,
 ): Promise<SendResult> {
-  const { caller, channels } = context;
-  if (channels.wasReopened(threadId)) return locked(); // it is archived all the same: asked again, this would not end
+  if (context.hasReopened) return refused();
   try {
-    await caller.patch(Routes.channel(threadId), { body: { archived: false } });
+    await context.caller.patch(Routes.channel(threadId), { body: { archived: false } });
   } catch (error) {
-    if (error instanceof Refusal && isDiscordsOwn(error)) return locked();
     // Discord refused what was to be sent, so nothing was posted.
-    return failed(context, error, { repeat: "harmless", isInteraction: false, isPlain: true });
+    const outcome = failed(context, error, { repeat: "harmless", isInteraction: false, isPlain: true });
+    if (outcome.kind !== "permanent") return outcome;
+    const result = refused();
+    return result.kind === "permanent" ? { ...result, error: `${result.error}: ${LOCKED}` } : result;
   }
-  channels.noteReopened(threadId);
-  return again();
+  return again({ ...context, hasReopened: true });
 }
 
 /* ── shared ────────────────────────────────────────────────────────────────────────────────────────────────────── */

@@ -642,9 +642,31 @@ describe("trouble", () => {
     Object.assign(locked, { isArchived: true, isLocked: true });
     const messageId = posted.kind === "sent" ? posted.messageId : "";
     const there = { ...address(), chatId: locked.id };
-    expect(await rig.send({ ...editIt, address: there, messageId })).toMatchObject({ kind: "gone" });
-    expect(await rig.say({ text: "new" }, { chatId: locked.id })).toMatchObject({ kind: "permanent" });
-    expect(await rig.send({ kind: "delete", address: there, messageId })).toMatchObject({ kind: "permanent" });
+    expect(await rig.send({ ...editIt, address: there, messageId })).toMatchObject({ kind: "gone", isLeft: true });
+    const refused = { kind: "permanent", error: expect.stringContaining("(50083): it is locked") };
+    expect(await rig.say({ text: "new" }, { chatId: locked.id })).toMatchObject(refused);
+    expect(await rig.send({ kind: "delete", address: there, messageId })).toMatchObject(refused);
+  });
+
+  it("a thread that is archived again at once is reopened again, once for each request", async () => {
+    const thread = fake.world.addChannel({ type: 11, parentId: fake.channelId });
+    const posted = await rig.say({ text: "v1" }, { chatId: thread.id });
+    const target = {
+      address: { ...address(), chatId: thread.id },
+      messageId: posted.kind === "sent" ? posted.messageId : "",
+    };
+    for (const text of ["v2", "v3"]) {
+      thread.isArchived = true;
+      expect(await rig.send({ ...target, kind: "edit", part: part({ text }) })).toMatchObject({ kind: "sent" });
+    }
+    thread.isArchived = true;
+    expect(await rig.send({ ...target, kind: "delete" })).toMatchObject({ kind: "sent" });
+    const body = { message: "Thread is archived", code: 50083 };
+    fake.fail({ method: "DELETE", times: 9, action: { kind: "status", status: 400, body } });
+    const before = fake.calls.length;
+    const refusal = { kind: "permanent", error: "Thread is archived (50083)" };
+    expect(await rig.send({ ...target, kind: "delete" })).toEqual(refusal);
+    expect(fake.calls.slice(before).map(({ method }) => method)).toEqual(["DELETE", "PATCH", "DELETE"]);
   });
 
   it("an archived thread that Discord cannot reopen now is tried again: nothing was posted", async () => {
