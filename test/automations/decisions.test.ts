@@ -225,6 +225,11 @@ test("what compares a field of a step that failed, or numbers of tests that coul
       "{{ steps[0].failed }} {{ steps[0].exitCode }}",
       "crash",
     ],
+    names: [
+      "RED 1 no known runner in its output, and the command exited with 1",
+      `${either("steps[0].failures.size > 0")} {{ steps[0].failures | size }} {% for n in steps[0].failures %}{{ n }}{% else %}none{% endfor %}`,
+      "crash",
+    ],
     asked: ["down", either("steps[0].ok").replace("green", "down"), "http"],
     known: ["false false false", "{{ steps[0].ok }} {{ steps[0].timedOut }} {{ steps[0].empty }}", "read"],
     whole: [

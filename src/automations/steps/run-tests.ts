@@ -78,8 +78,10 @@ export const runTestsStep: Step<RunTestsOptions> = {
       options.report === undefined ? undefined : await readReport(options.report, options.cwd, startedAt, context);
     // The report tells each test; a summary of the same tests would count them twice, but a red one must not be lost.
     const tally = report === undefined ? printed : { ...report, failed: Math.max(report.failed, printed?.failed ?? 0) };
-    const failures = (tally?.failures ?? []).slice(0, MAX_FAILURES);
     const isOk = end.exitCode === 0 && (tally?.failed ?? 0) === 0;
+    const names = (tally?.failures ?? []).slice(0, MAX_FAILURES);
+    // An empty list would look as if nothing were red.
+    const failures = tally === undefined && !isOk ? [unrecognised(end)] : names;
     const total = tally === undefined ? null : tally.passed + tally.failed + tally.skipped;
     return {
       value: {
@@ -96,7 +98,7 @@ export const runTestsStep: Step<RunTestsOptions> = {
         latencyMs: Math.round(end.latencyMs),
       },
       noValue: noValueOf(tally, end),
-      text: `${summary(tally, endingOf(end), isOk)}${failures.map((name) => `\n- ${name}`).join("")}`,
+      text: `${summary(tally, endingOf(end), isOk)}${names.map((name) => `\n- ${name}`).join("")}`,
       isEmpty: end.exitCode === 0 && (total === null ? `${end.stdout}${end.stderr}`.trim() === "" : total === 0),
       isOk,
     };
@@ -114,9 +116,10 @@ function summary(tally: Tally | undefined, ending: string, isOk: boolean): strin
 function noValueOf(tally: Tally | undefined, end: ProgramEnd): NoValueOf | undefined {
   const noCode = noExitCode(end);
   if (tally !== undefined) return noCode;
-  const why = `no known runner in its output, and the command ${endingOf(end)}`;
-  return { fields: ["passed", "failed", "skipped", "total", ...(noCode?.fields ?? [])], why };
+  return { fields: ["passed", "failed", "skipped", "total", ...(noCode?.fields ?? [])], why: unrecognised(end) };
 }
+
+const unrecognised = (end: ProgramEnd) => `no known runner in its output, and the command ${endingOf(end)}`;
 
 function lostReport({ report, cwd = "." }: RunTestsOptions, folder: string): string[] {
   const top = resolve(folder, cwd);
