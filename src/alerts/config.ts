@@ -134,7 +134,11 @@ const quiet = z.strictObject({
   to: endOfDay.describe("When the quiet hours end; 24:00 is the end of the day."),
   days: z.array(z.enum(DAYS)).optional().describe("Days on which the quiet hours start. Default: all."),
   timezone: zone("these times"),
-  bypass: severity.default("critical").describe("Alerts of this severity or higher are sent during quiet hours too."),
+  bypass: severity
+    .default("critical")
+    .describe(
+      "Alerts of this severity or higher are sent during quiet hours too, and so is a page that a person asks for (Escalate).",
+    ),
 });
 export type QuietConfig = z.output<typeof quiet>;
 

@@ -1476,6 +1476,50 @@ describe("in quiet hours", () => {
     expect(said).toHaveLength(1);
     expect(said[0]?.text).toContain("Reply to b");
   });
+
+  const quiet = { quiet: { from: "09:00", to: "12:00", timezone: "UTC" } };
+  const escalated = (on: Watch, at: string) =>
+    on.posted(at).filter(({ text }) => text.includes("Escalated: step") && !text.includes("Owner:"));
+
+  it("a page that a person asks for is posted at once with the card; those that come by themselves wait", async () => {
+    const steps = [
+      { after: "30m", mention: ["loop:7"] },
+      { after: "40m", mention: ["loop:8"] },
+      { after: "50m", to: [OPS] },
+    ];
+    const on = await watch({ ...route({ escalate: steps }), destinations: { [ROOM]: quiet, [OPS]: quiet } });
+    const { id } = await on.raise();
+    expect(on.posted()).toEqual([]);
+    const { note } = await on.alerts.act(id, { kind: "escalate" }, ANN);
+    expect(note).toBe("Step 1 of 3 (loop:7).");
+    await on.advance(MINUTE);
+    expect(on.posted()).toHaveLength(2);
+    expect(escalated(on, ROOM).map(({ text }) => text)).toEqual([expect.stringMatching(/<@7[\s\S]*step 1 of 3/)]);
+    expect(escalated(on, ROOM)[0]?.text).not.toContain("quiet hours");
+    await on.advance(45 * MINUTE);
+    expect(on.posted()).toHaveLength(2);
+    await on.alerts.act(id, { kind: "escalate" }, ANN);
+    await on.advance(MINUTE);
+    expect(escalated(on, OPS)).toHaveLength(1);
+    expect(on.posted(OPS)).toHaveLength(2);
+    await on.advance(2 * HOUR);
+    expect(escalated(on, ROOM).map(({ text }) => /step \d/.exec(text)?.[0])).toEqual(["step 1", "step 2"]);
+    expect(on.posted().filter(({ text }) => text.includes("🌙"))).toEqual([]);
+  });
+
+  it("a page that a person asks for and its chat refuses is posted elsewhere at once", async () => {
+    const on = await watch({
+      ...route({ escalate: [{ after: "30m", mention: ["loop:7"] }] }),
+      fallback: [OPS],
+      destinations: { [ROOM]: quiet, [OPS]: quiet },
+    });
+    const { id } = await on.raise();
+    on.platform.script = ({ address: { chatId } }) =>
+      chatId === "room" ? { kind: "permanent", error: "no access" } : undefined;
+    await on.alerts.act(id, { kind: "escalate" }, ANN);
+    await on.advance(MINUTE);
+    expect(escalated(on, OPS)).toHaveLength(1);
+  });
 });
 
 describe("killed right after something was handed to the outbox", () => {

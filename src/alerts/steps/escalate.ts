@@ -5,6 +5,7 @@ import {
   isOpen,
   type Notice,
   type NoticeWords,
+  type Place,
   type TakenStep,
   type Urging,
 } from "../../domain/alerts/alert.js";
@@ -237,6 +238,12 @@ function withChat(chat: string, refusal: string | undefined, alerting: Alerting)
   return { ...alerting, inhibitors: { ...inhibitors, refuses, takesNone, refusalOf } };
 }
 
+/** A person asked for the page, who wants others to be notified now. */
+export const withoutQuietHours = <T extends Pick<Alerting, "config">>(alerting: T): T => ({
+  ...alerting,
+  config: { ...alerting.config, destinations: {} },
+});
+
 /** By time or by count, the first of the two; a step without either comes at once. */
 function dueAtOf({ after, reminders }: Step, from: number, reminded: number): number | undefined {
   if (reminders !== undefined && reminded >= reminders) return from;
@@ -262,12 +269,14 @@ function take(
   plan: Plan,
   step: Step,
   { route, routes, urging, number, by, lateMs, insteadOf, page = [] }: Taking,
-  alerting: Alerting,
+  around: Alerting,
 ): void {
   const { alert, now } = plan;
   const there = placesOf(plan, route, routes);
-  const taken = insteadOf?.taken ?? { ...asTaken(step, number), called: calledBy(step, alerting, now) };
+  const asked = by === CLOCK ? {} : { isAsked: true as const };
+  const taken = insteadOf?.taken ?? { ...asTaken(step, number), called: calledBy(step, around, now), ...asked };
   if (insteadOf === undefined) countStep(plan, urging, taken);
+  const alerting = taken.isAsked ? withoutQuietHours(around) : around;
   const found = reachOf(step, there, alerting, now);
   // Its sentences name the first chat that notifies a person: one where it is posted now, if there is one.
   const waitsUntil = (chat: string) => quietEnd(plan, chat, alerting) ?? 0;
@@ -275,9 +284,9 @@ function take(
   const names = namesIn(step, reach, alerting);
   const late = lateText(lateMs, "the gateway was not running when it was due", LATE_PAGE_MS);
   const first = titleOf(number, names, route, routes);
-  const asked = by === CLOCK ? [] : [`${by.name} asked for this escalation`];
   const ending = insteadOf === undefined || insteadOf.place === urging.steps ? lastText(alert, route) : [];
-  const last = [...asked, ...ending, ...(late === undefined ? [] : [late])];
+  const who = by === CLOCK ? [] : [`${by.name} asked for this escalation`];
+  const last = [...who, ...ending, ...(late === undefined ? [] : [late])];
   const ofStep = insteadOf?.key ?? stepKey(alert, route, urging.steps);
   // It is not certain that a page in doubt notified no one.
   const end = reach.isUnreached && alerting.inDoubtAt === undefined ? UNREACHED : "";
@@ -405,12 +414,19 @@ export function notify(
 ): void {
   const { alert, now } = plan;
   const { key, mentioned, group, words } = notice;
+  const dueAt = quietEnd(plan, destination, alerting);
   // What does not reach a chat is not posted in that chat.
   if (alert.signal.source.kind === OWN_KIND && alert.signal.labels.destination === destination) return;
   if (alerting.inhibitors.refusalOf(destination, now) !== undefined) return;
   const isHook = /^https?:/.test(destination);
-  if (!isHook && !plan.destinations.includes(destination))
-    quietHours(plan, { alertId: alert.id, destination, group, kind: "now", dueAt: now }, alerting);
+  const waiting = waitingCard(plan, destination);
+  const isAhead = waiting !== undefined && dueAt === undefined;
+  if (!isHook && (isAhead || !plan.destinations.includes(destination)))
+    quietHours(
+      plan,
+      { alertId: alert.id, destination, group: waiting?.group ?? group, kind: "now", dueAt: now },
+      alerting,
+    );
   // This page is a new message in the chat already.
   plan.notices = plan.notices.filter((one) => one.destination !== destination || !isRepeated(one));
   plan.notices.push({
@@ -420,6 +436,13 @@ export function notify(
     key,
     ...words,
     mentions: mentioned.map(storedAs),
-    dueAt: notice.dueAt ?? quietEnd(plan, destination, alerting) ?? now,
+    dueAt: notice.dueAt ?? dueAt ?? now,
   });
+}
+
+/** The card of the alert that is told there only when quiet hours end. */
+function waitingCard({ places, knownPlaces }: Plan, chat: string): Pick<Place, "group"> | undefined {
+  const known = knownPlaces.find((one) => one.destination === chat && one.isWaiting);
+  const place = places.findLast((one) => one.destination === chat) ?? known;
+  return place?.kind === "quiet" ? place : undefined;
 }

@@ -22,7 +22,7 @@ import { calls, isReachedNow } from "../rota/reach.js";
 import { isWebhook, shownAs } from "../tell/shown-as.js";
 import { takenAt, urgingOf } from "../urging.js";
 import { namesOf, uncalledText } from "./call.js";
-import { copyKey, lostKey, stepIn, stepOf, unreachedStep } from "./escalate.js";
+import { copyKey, lostKey, stepIn, stepOf, unreachedStep, withoutQuietHours } from "./escalate.js";
 import { quietEnd, quietHours } from "./quiet-hours.js";
 import { fallbacks } from "./route.js";
 
@@ -46,8 +46,10 @@ export const lostPrivately = ({ sentTo, copy }: NoticeWords): string | undefined
 export function fallback(
   plan: Plan,
   { destination, notice, called = [], isAgain = false, ...loss }: Undelivered,
-  alerting: Alerting,
+  around: Alerting,
 ): void {
+  const isAsked = notice !== undefined && takenStepOf(plan, notice.key)?.step.isAsked === true;
+  const alerting = isAsked ? withoutQuietHours(around) : around;
   const { config, admins, inhibitors } = alerting;
   const { alert, now, knownPlaces } = plan;
   if (!isOpen(alert.state)) {

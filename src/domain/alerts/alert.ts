@@ -66,6 +66,8 @@ export interface TakenStep {
   webhook?: string | undefined;
   /** The accounts that `mention` meant then, as `platform:id`. Absent in what was stored without them. */
   called?: readonly string[];
+  /** A person asked for it: its messages wait for no quiet hours. */
+  isAsked?: true;
   /** It notified none of its people. */
   isUnreached?: boolean;
   /** Private chats that may have got it, when no other message of the step notifies its people. */
