@@ -406,10 +406,12 @@ async function aboutOne(alert: Alert, sayings: readonly Saying[], telling: Telli
   const { settings } = routeAt(alert, destination, telling);
   const entity = standing?.entity ?? alert.signal.entity;
   const quote = quoteOf(standing, telling);
+  // The mark of an alert that is had or silenced would say that no one is needed.
+  const isCalling = alert.called !== undefined && isOpen(alert.state) && pagesOf(sayings).length > 0;
   // How long the customer has waited at the end of a pause is not known yet.
   const title = pauseBefore(sayings, telling) ? alert.signal.title : headline(alert, standing, telling.clock.now());
   const lines = [
-    `${markOf(alert)} **${inline(title, 250)}**`,
+    `${markOf(isCalling ? { ...alert, state: alert.condition } : alert)} **${inline(title, 250)}**`,
     quote,
     // A quotation ends with an empty line.
     quote && "",
