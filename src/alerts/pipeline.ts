@@ -58,8 +58,8 @@ export async function pipeline(occasion: Occasion, alerting: Alerting): Promise<
 
     age(plan, alerting);
     severity(plan, alerting);
-    inhibit(plan, alerting);
     silence(plan, alerting);
+    inhibit(plan, alerting);
     const routes = route(plan, alerting);
     takeRoutes(plan, routes);
     const isMoving = move(plan, routes, alerting);

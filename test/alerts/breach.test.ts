@@ -85,6 +85,43 @@ describe("in quiet hours", () => {
   });
 });
 
+describe("kept quiet while a person escalated it", () => {
+  const until = { from: "2026-01-01T10:00Z", until: "2026-01-01T11:00Z", comment: "moving" };
+  it.each([
+    ["a silence", {}, "The silence ended"],
+    ["a maintenance window", { maintenance: [{ match: ["queue=support"], ...until }] }, "The silence ended"],
+    [
+      "another alert",
+      { inhibit: [{ by: ["name=outage"], mutes: ["queue=support"] }] },
+      "The alert that explained it ended",
+    ],
+  ])("by %s: at its end a new message, once", async (by, settings, why) => {
+    const on = await watch({
+      routes: { default: silent({ escalate: [{ after: "5h", mention: ["loop:7"] }] }) },
+      ...settings,
+    });
+    const outage = { fingerprint: "outage", labels: { name: "outage" } };
+    if (by === "a silence") await on.alerts.silences.add(["queue=support"], HOUR, "moving", ANN);
+    if (by === "another alert") await on.raise(outage);
+    const { id, state } = await on.raise(wait("Late"));
+    expect(["silenced", "inhibited"]).toContain(state);
+    await on.alerts.act(id, { kind: "escalate" }, ANN);
+    await on.advance(30 * MINUTE);
+    const before = on.posted().length;
+    expect(
+      on
+        .posted()
+        .filter(({ text }) => text.includes("Escalated: step 1") && !isCard(text))
+        .map(({ text }) => /🔇|🔶/.exec(text)?.[0]),
+    ).toEqual(["🔶"]);
+    if (by === "another alert") await on.raise({ ...outage, state: "resolved", reason: "back" });
+    await on.crash();
+    await on.advance(HOUR);
+    expect(overdue(on).map(({ text }) => text)).toEqual([expect.stringContaining(`${why}. Overdue now.`)]);
+    expect(on.posted()).toHaveLength(before + 1);
+  });
+});
+
 describe("again, soon after it ended", () => {
   const start = (more: Record<string, unknown> = {}) => watch({ routes: { default: silent(more) } });
   const more = { ...clock, dueAt: START + 5 * MINUTE, isPostponed: true as const };

@@ -149,7 +149,9 @@ describe("what keeps an alert quiet", () => {
     await on.alerts.silences.expire(silence.id);
     await on.advance(3_000);
     expect((await on.alerts.get(id))?.state).toBe("firing");
-    expect(on.posted()).toHaveLength(1);
+    // Its card is only edited, which notifies no one.
+    expect(on.posted()).toHaveLength(2);
+    expect(on.posted()[1]?.text).toContain("The silence ended. It fires now.");
   });
 
   it("a maintenance window, which lets what is resolved through", async () => {

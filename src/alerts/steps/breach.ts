@@ -1,6 +1,6 @@
 /**
- * A warning that breaks, an alert whose snooze ended, one that fires and joins a card of many, and a clock that is overdue again on its
- * former card, are posted as a new message: their card is only edited, which notifies no one. It is the first notice of the breach, and
+ * A warning that breaks, an alert whose snooze or silence ended, one that fires and joins a card of many, and a clock that is overdue again
+ * on its former card, are posted as a new message: their card is only edited, which notifies no one. It is the first notice of the breach, and
  * may be the only one after a snooze. In quiet hours it waits for their end.
  */
 import type { Alert, NewNotice, Notice } from "../../domain/alerts/alert.js";
@@ -47,7 +47,12 @@ function noticeOf(plan: Plan, { config }: Pick<Alerting, "config">): Words | und
     return { key: wokenKey(now), sentences, mentions };
   }
   const hasBroken = !isNew && events.some(({ event }) => event === "fire" || event === "reopen");
-  return hasBroken ? breachOf(plan) : undefined;
+  if (hasBroken) return breachOf(plan);
+  // People who saw its card before know it as silent.
+  const loud = events.find(({ event, to }) => (event === "unsilence" || event === "release") && to === "firing");
+  const why = loud?.event === "release" ? "The alert that explained it ended" : "The silence ended";
+  const what = loud && breachOf(plan);
+  return what && { ...what, key: `${BREACH}${now}`, sentences: [why, ...what.sentences] };
 }
 
 function breachOf({ alert, now }: Plan): Words | undefined {
