@@ -96,6 +96,8 @@ export interface CommandDeps {
   plugins?(): readonly PluginInfo[];
   /** Everything that is wrong with the configuration and with what it names, a rejected newer version included. */
   problems?(): Promise<readonly { of: string; text: string }[]>;
+  /** Why no message gets to a configured hook; undefined when one may. */
+  whyUnreached?(hookId: string): string | undefined;
   /** Sections of the configuration and variables that changed since the start, and that only a restart applies. */
   needRestart?(): readonly string[];
   /** Commands of plugins, for /help. */

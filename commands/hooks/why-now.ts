@@ -303,6 +303,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const unreported = await neverReported(deps, hook);
   const stuck = unreported === undefined ? problems : [...problems, { hookId: hook.id, message: unreported }];
   const lostAt = deps.plugins && lostPoint(hook.hook, deps.plugins());
+  const unreached = deps.whyUnreached?.(hook.id);
   const broken = brokenOf(deps, hook.id);
   const now = deps.clock.now();
   const onRecord = last && (await lastTime(deps, context, hook, last));
@@ -311,7 +312,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const off = await offAfter(deps, hook, then);
   const cut = off === undefined ? await cutAfter(deps, hook, then) : undefined;
   const ending = row.unended?.endedAt === undefined ? await endingText(deps, hook.id) : undefined;
-  const isStuck = stuck.length > 0 || lostAt !== undefined;
+  const isStuck = stuck.length > 0 || lostAt !== undefined || unreached !== undefined;
   const runs = explanation.runs && gates?.refusal === undefined && !isStuck && then?.isKeptOff !== true;
   const waits = gates?.wait?.until;
   const running = deps.registry.running().find(({ hookId }) => hookId === hook.id);
@@ -338,6 +339,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
       [
         ...stuck.map(({ message }) => `✗ trigger: ${plain(message)}`),
         ...(lostAt === undefined ? [] : [`✗ point: ${plain(lostAt)}`]),
+        ...(unreached === undefined ? [] : [`✗ ${plain(unreached)}`]),
         checkLines(checksOf(hook, explanation)),
       ].join("\n"),
       outranked && `It was ${outranked}. ${followText(hook.id, hook.enabled)}`,

@@ -416,6 +416,7 @@ export class Parts extends OnGround {
       addressesOf: (at) => this.gateway.addressesOf(at),
       plugins: () => this.plugins.list(),
       problems: () => this.problems.shown((text) => this.#masked(text)),
+      whyUnreached: (hookId) => this.problems.whyUnreached(hookId),
       needRestart: () => this.needRestart,
       pluginCommands: () => this.plugins.commands(),
       sla: sla.desk,

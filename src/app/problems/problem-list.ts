@@ -13,7 +13,7 @@ import type { Moves } from "../moved-settings.js";
 import { webRooms } from "../people.js";
 import type { Rejection } from "../reload.js";
 import { chatProblem } from "./chat-problem.js";
-import { faultsOf, type ListedProblem, platformsOn, problemsOf } from "./problems.js";
+import { faultsOf, type ListedProblem, platformsOn, problemsOf, whyUnreached } from "./problems.js";
 import type { ValidConfig } from "./valid-config.js";
 
 /** What the gateway is built on. */
@@ -46,6 +46,8 @@ export interface ProblemList {
   isRejectedForCritical(): boolean;
   /** For people, one line each. */
   shown(mask: (text: string) => string): Promise<{ of: string; text: string; isWarning?: true | undefined }[]>;
+  /** Why no message gets to a configured hook; undefined when one may. */
+  whyUnreached(hookId: string): string | undefined;
   /** Why nothing can be posted to a chat, as far as is known; undefined when it can. */
   ofDestination(at: Address): Promise<string | undefined>;
 }
@@ -54,6 +56,7 @@ export function createProblemList(ground: On, deps: Deps): ProblemList {
   const { web } = ground.store;
   let { loaded } = ground;
   let rejection: Rejection | undefined;
+  const commands = () => [...commandSpecs, ...deps.plugins().commands()];
   async function list(): Promise<ListedProblem[]> {
     const { config, env } = ground.inForce.valid;
     const rooms = await web.rooms();
@@ -66,7 +69,7 @@ export function createProblemList(ground: On, deps: Deps): ProblemList {
       definitions: deps.automations.list(),
       broken: deps.automations.broken(),
       plans: deps.plans,
-      commands: [...commandSpecs, ...deps.plugins().commands()],
+      commands: commands(),
       faults: await faultsOf(deps.automations.list()),
       rooms: webRooms(
         rooms.map(({ id }) => id),
@@ -91,6 +94,10 @@ export function createProblemList(ground: On, deps: Deps): ProblemList {
         text: mask(formatProblem(problem)),
         isWarning: problem.isWarning,
       }));
+    },
+    whyUnreached(hookId) {
+      const definition = deps.automations.list().find(({ id }) => id === hookId);
+      return definition && whyUnreached(definition, { commands: commands() });
     },
     async ofDestination(at) {
       const { config, env } = ground.inForce.valid;

@@ -20,7 +20,7 @@ import type { CommandSpec } from "../../domain/chat/command.js";
 import { PLATFORMS, type PlatformName, platformProblem } from "../../domain/chat/platform.js";
 import { lostPoint } from "../../domain/lost-point.js";
 import { catalogue } from "../../hooks/catalogue/index.js";
-import { comparedTexts } from "../../hooks/conditions/impossible-condition.js";
+import { type ComparedText, comparedTexts, needsOnly } from "../../hooks/conditions/impossible-condition.js";
 import { failureStopsNothing } from "../../hooks/point.js";
 import { ALIASES } from "../../hooks/registration/aliases.js";
 import type { Matcher } from "../../hooks/registration/matcher.js";
@@ -332,8 +332,9 @@ function unknownInCondition({ match, point }: Definition, examined: Examined): s
   const declared = catalogue.find(({ name }) => name === point);
   if (declared === undefined) return [];
   const isPluginBroken = examined.plugins.some(({ state }) => state === "broken");
-  return comparedTexts(match.when, { payload: payloadSchema(declared) }).flatMap(({ name, text, isStart }) => {
-    if (name === "payload.message.text" && point === "inbound_claim") return answeredBefore(text, examined);
+  return comparedTexts(match.when, { payload: payloadSchema(declared) }).flatMap((compared) => {
+    const { name, text, isStart } = compared;
+    if (point === "inbound_claim") return answeredBefore(compared, examined) ?? [];
     if (name === "payload.path" && text !== "" && !isAbsolute(text))
       return [
         `match.when: payload.path is absolute, so "${text}" never fits: compare payload.relativePath, which is relative to the folder of the file with this hook`,
@@ -350,12 +351,35 @@ function unknownInCondition({ match, point }: Definition, examined: Examined): s
 }
 
 /** Messages that are commands go no further than `command_invoked`. */
-function answeredBefore(text: string, { commands }: Examined): string[] {
-  const [, name = ""] = /^\/([a-z][a-z-]*)(?:\s|$)/.exec(text) ?? [];
-  if (!commands.some((one) => one.name === name)) return [];
-  return [
-    `match.when: /${name} is a command of Hookgate, which is answered before inbound_claim: no message with it gets there. Write the hook on command_invoked, or give your own command another name`,
-  ];
+function answeredBefore(
+  { name, text, or }: ComparedText,
+  { commands }: Pick<Examined, "commands">,
+): string | undefined {
+  if (name !== "payload.message.text") return undefined;
+  const given = [text, ...or].map((one) => {
+    const [, called] = /^\/([a-z0-9_-]+)(?:\s|$)/i.exec(one) ?? [];
+    return commands.find((command) => command.name === called?.toLowerCase().replaceAll("_", "-"))?.name;
+  });
+  if (given.includes(undefined)) return undefined;
+  const [are, are2, it] = given.length > 1 ? ["are commands", "are", "them"] : ["is a command", "is", "it"];
+  return `match.when: ${given.map((one) => `/${one}`).join(" and ")} ${are} of Hookgate, which ${are2} answered before inbound_claim: no message with ${it} gets there. Write the hook on command_invoked, or give your own command another name`;
+}
+
+/** Why no message fits the condition of a hook at `inbound_claim`; undefined when one may. */
+export function whyUnreached(
+  { match, point }: Pick<Definition, "match" | "point">,
+  examined: Pick<Examined, "commands">,
+): string | undefined {
+  const declared = catalogue.find(({ name }) => name === point);
+  if (match?.when === undefined || declared?.name !== "inbound_claim") return undefined;
+  const variables = { payload: payloadSchema(declared) };
+  let why: string | undefined;
+  const isNever = needsOnly(match.when, variables, (one) => {
+    const problem = answeredBefore(one, examined);
+    why ??= problem;
+    return problem !== undefined;
+  });
+  return isNever ? why : undefined;
 }
 
 function commandProblem(text: string, { commands }: Examined): string | undefined {

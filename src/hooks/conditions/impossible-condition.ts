@@ -15,7 +15,7 @@ import {
   visitScoped,
 } from "./condition-field.js";
 import { caseProblems } from "./impossible-case.js";
-import { patternProblem } from "./impossible-pattern.js";
+import { patternProblem, startsOf } from "./impossible-pattern.js";
 import { rangeProblems } from "./impossible-range.js";
 import { calendarField, type TypedField, timeProblems, type Values } from "./impossible-time.js";
 
@@ -104,7 +104,9 @@ export interface ComparedText {
   /** The path of the field: `payload.message.text`. */
   name: string;
   text: string;
-  /** The field is only to start with it. */
+  /** What fits it in place of the text: the alternatives of a pattern. */
+  or: readonly string[];
+  /** The field is only to start with it, or is compared in other letters. */
   isStart: boolean;
 }
 
@@ -113,24 +115,55 @@ export function comparedTexts(source: string, variables: Variables): ComparedTex
   const ast = parseCondition(source);
   const found: ComparedText[] = [];
   visitScoped(ast, scopeOf(variables), (node, scope) => {
-    if (node.op === "rcall" && node.args[0] === "startsWith") {
-      const field = knownField(node.args[1], scope);
-      const [text] = node.args[2].flatMap((one) => literalsOf(one, false));
-      if (field !== undefined && typeof text === "string") found.push({ name: field.name, text, isStart: true });
-    }
-    if (node.op !== "==" && node.op !== "!=" && node.op !== "in") return;
-    const [left, right] = node.args as [ASTNode, ASTNode];
-    for (const [one, other] of [
-      [left, right],
-      [right, left],
-    ] as const) {
-      const field = knownField(one, scope);
-      if (field === undefined || (node.op === "in" && one === right)) continue;
-      for (const text of literalsOf(other, node.op === "in"))
-        if (typeof text === "string") found.push({ name: field.name, text, isStart: false });
-    }
+    found.push(...comparedAt(node, scope));
   });
   return found;
+}
+
+/** Whether it is false for every payload because each text that it needs is one that the field never has. */
+export function needsOnly(source: string, variables: Variables, isNever: (text: ComparedText) => boolean): boolean {
+  const scope = scopeOf(variables);
+  const fails = (node: ASTNode): boolean => {
+    if (node.op === "&&") return node.args.some(fails);
+    if (node.op === "||") return node.args.every(fails);
+    const texts = node.op === "!=" ? [] : comparedAt(node, scope);
+    return texts.length > 0 && texts.every(isNever);
+  };
+  const ast = parseCondition(source);
+  return ast !== undefined && fails(ast);
+}
+
+function comparedAt(node: ASTNode, scope: Scope): ComparedText[] {
+  if (node.op === "rcall") {
+    const [call, holder, [argument]] = node.args;
+    const field = knownField(asWritten(holder), scope);
+    const [value] = argument === undefined ? [] : literalsOf(argument, false);
+    if (field === undefined || typeof value !== "string") return [];
+    const [text, ...or] = call === "matches" ? startsOf(value) : call === "startsWith" ? [value] : [];
+    return text === undefined ? [] : [{ name: field.name, text, or, isStart: true }];
+  }
+  if (node.op !== "==" && node.op !== "!=" && node.op !== "in") return [];
+  const [left, right] = node.args as [ASTNode, ASTNode];
+  const sides =
+    node.op === "in"
+      ? ([[left, right]] as const)
+      : ([
+          [left, right],
+          [right, left],
+        ] as const);
+  return sides.flatMap(([one, other]) => {
+    const field = knownField(asWritten(one), scope);
+    if (field === undefined) return [];
+    return literalsOf(other, node.op === "in")
+      .filter((text) => typeof text === "string")
+      .map((text) => ({ name: field.name, text, or: [], isStart: asWritten(one) !== one }));
+  });
+}
+
+/** The text whose letters or blanks a call changes. */
+function asWritten(node: ASTNode): ASTNode {
+  const isChanged = node.op === "rcall" && ["lowerAscii", "upperAscii", "trim"].includes(node.args[0]);
+  return isChanged ? asWritten(node.args[1] as ASTNode) : node;
 }
 
 /** Undefined when it cannot be parsed. A negative number in it is a value like any other. */

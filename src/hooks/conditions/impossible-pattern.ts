@@ -12,6 +12,27 @@ export function patternProblem(pattern: string): string | undefined {
   return undefined;
 }
 
+/** After the name of a command: its end, a blank, or what also fits the end. */
+const AFTER_NAME =
+  /^(?:$|\$|\\b|\\z| (?![?*{])|\\s(?![?*{])|\\s\*\$|\.\*|\((?:\$|\\b|\\s|\s)[^()|]*(?:\|(?:\$|\\b|\\s|\s)[^()|]*)*\)(?:\?(?:$|\$)|(?![?*{])))/;
+
+/** `^/(a|b)\b` needs a text that begins with /a or /b as a whole word. Empty where that is not plain to see. */
+export function startsOf(pattern: string): string[] {
+  const plain = pattern
+    .replace(/^(\^?)\(\?[is]+\)/, "$1")
+    .replaceAll("(?:", "(")
+    .replaceAll("\\/", "/");
+  const starts = (plain.match(/(?:\([^()]*\)|[^|])+/g) ?? []).flatMap((one) => {
+    const [, before, group, after = ""] = /^\^(\/?)\(([^()]*)\)(?![?*+{])(.*)$/s.exec(one) ?? [];
+    return group === undefined ? [one] : group.split("|").map((name) => `^${before}${name}${after}`);
+  });
+  const names = starts.map((one) => {
+    const [start, name] = /^\^(\/[A-Za-z0-9_-]+)/.exec(one) ?? [];
+    return start !== undefined && AFTER_NAME.test(one.slice(start.length)) ? name : undefined;
+  });
+  return names.includes(undefined) ? [] : names.flatMap((name) => name ?? []);
+}
+
 /** One digit for each escape and for each class, so that what stands in them is read as it is meant. */
 function plainPattern(pattern: string): string {
   return pattern
