@@ -3,6 +3,8 @@ import { type ListedProblem, splitProblems } from "../app/problems/problems.js";
 import { isWithoutPlatform } from "../app/problems/valid-config.js";
 import { formatProblem, isOfAll, type LoadedConfig, loadConfig } from "../config/load.js";
 import { configWarnings } from "../config/warnings.js";
+import { databaseFiles } from "../store/database-file/files.js";
+import { ownerProblem, takenFolder } from "../store/database-file/owned.js";
 import { examine } from "./examine.js";
 import { EXIT, type ExitCode } from "./exit.js";
 import { printJson, type Terminal } from "./terminal.js";
@@ -12,6 +14,7 @@ export async function check({ path, json }: { path?: string; json: boolean }, te
   const { file } = loaded;
   const notes: string[] = [];
   const warnings = loaded.config && loaded.env ? configWarnings(loaded.config, loaded.env, file) : [];
+  if (loaded.env) warnings.push(...ownerWarnings(loaded.env.DATABASE_URL));
   const { broken: problems, warned } = splitProblems(
     await examine(loaded, {
       warning: (text) => warnings.push(text),
@@ -31,6 +34,15 @@ export async function check({ path, json }: { path?: string; json: boolean }, te
     );
   }
   return isGood ? EXIT.done : EXIT.usage;
+}
+
+/** A check may run as another user than the gateway. */
+function ownerWarnings(databaseUrl: string): string[] {
+  const files = databaseFiles(databaseUrl);
+  const problem = ownerProblem(files);
+  if (problem !== undefined) return [`A start of this user fails: ${problem.message}. ${problem.hint}`];
+  const taken = takenFolder(files);
+  return taken === undefined ? [] : [taken];
 }
 
 /** What a start makes of the problems. */

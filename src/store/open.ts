@@ -28,6 +28,7 @@ import {
   requireUploadsFolder,
 } from "./database-file/files.js";
 import { openOwnDatabase } from "./database-file/open-own.js";
+import { requireOwned } from "./database-file/owned.js";
 import { forgetOwner, readOwner } from "./database-file/owner.js";
 import { createGiveUp, endUnreadable } from "./database-file/unreadable.js";
 import { createWalSync, type Disk } from "./database-file/wal-sync.js";
@@ -95,6 +96,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       requireFolder(files);
       requireUploadsFolder(files);
       requireRegularFiles(files);
+      requireOwned(files);
       narrow(files, options.logger);
       lock = takeExclusiveLock(files, () => readOwner(file));
       const own = await openOwnDatabase(files, {

@@ -17,6 +17,7 @@ import { refuseForeign } from "../../store/database-file/identity.js";
 import { inspectDatabase } from "../../store/database-file/inspect.js";
 import { readLog } from "../../store/database-file/lost-log.js";
 import { refuseLost, refuseOtherSchema } from "../../store/database-file/open-own.js";
+import { ownerProblem, takenFolder } from "../../store/database-file/owned.js";
 import { chooseDriver, RECOMMENDED_NODE, SUPPORTED_NODE } from "../../store/driver.js";
 import type { Finding } from "./finding.js";
 
@@ -35,6 +36,7 @@ export function checkMachine(databaseUrl: string, file: string | undefined): Fin
     checkDatabase(files, folder),
     ...log,
     ...checkUploads(files),
+    ...checkOwner(files),
     ...checkPrivacy(files, file),
   ];
 }
@@ -133,6 +135,15 @@ function checkUploads(files: DatabaseFiles): Finding[] {
     if (!(error instanceof HookgateError)) return []; // the finding of the database names the reason
     return [{ name: "uploads", state: "bad", detail: errorMessage(error), hint: hintOf(error) }];
   }
+}
+
+/** Root may examine the gateway of another user, which then starts as that user. */
+function checkOwner(files: DatabaseFiles): Finding[] {
+  const problem = ownerProblem(files);
+  const state = process.geteuid?.() === 0 ? "warning" : "bad";
+  if (problem !== undefined) return [{ name: "file owner", state, detail: problem.message, hint: problem.hint }];
+  const taken = takenFolder(files);
+  return taken === undefined ? [] : [{ name: "file owner", state: "warning", detail: taken }];
 }
 
 function hintOf(error: unknown): string | undefined {

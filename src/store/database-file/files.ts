@@ -218,6 +218,11 @@ function ownNames({ database, journal, lock, token, uploads }: DatabaseFiles): S
   return new Set(names.map((name) => basename(name)));
 }
 
+/** Whether the gateway gives this name to a file in the folder of its database, or to one that it moved aside. */
+export function isOwnName(files: DatabaseFiles, name: string): boolean {
+  return ownNames(files).has(name.replace(ASIDE, ""));
+}
+
 /**
  * Whether the gateway itself writes a path, or it is one of `others` (real paths). Every message changes such files, so a hook that watches
  * them would start itself; and what they hold is for no hook.
