@@ -185,7 +185,7 @@ async function assemble(
     cursors: createCursors(connection),
     ownSecret: createOwnSecrets(connection),
     consoleToken: () => keepConsoleToken(files.token, (message) => logger.warn({ file: files.token }, message)),
-    shiftWaits: createShiftWaits(connection),
+    shiftWaits: createShiftWaits(connection, clock),
     async sweep(now) {
       const removed = await sweepMain(now);
       return { ...removed, ...(await journal.sweep(now - retention.journal_for, retention.journal_rows)) };

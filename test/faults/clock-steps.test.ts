@@ -148,6 +148,24 @@ it("an interval goes on when the clock moves backward", async () => {
   await until(async () => (await runs()) > before, "a run after the step", 15_000);
 }, 90_000);
 
+it("a cooldown does not start again when the clock was set back before a start", async () => {
+  const { stack, step } = await setUp({
+    hooks: [{ id: "long", trigger: { every: "1h" }, cooldown: "59s", run: { shell: { command: ["true"] } } }],
+  });
+  const leftS = async () => {
+    const { text } = await invoke(stack.gateway.url, "/hooks why long");
+    return Number(/(\d+) s left of 59 s/.exec(text)?.[1] ?? 0);
+  };
+  await invoke(stack.gateway.url, "/fire-hook long live=true");
+  await until(async () => (await leftS()) > 0, "the cooldown", 15_000);
+  await until(async () => (await leftS()) < 56, "a part of the cooldown", 15_000);
+  await stack.gateway.stop();
+  step(-10 * MINUTE_MS);
+  await stack.gateway.start();
+  await stack.gateway.ready();
+  expect(await leftS()).toBeLessThan(56);
+}, 90_000);
+
 it.each(["while it runs", "while it is stopped"])(
   "cooldowns, hourly rates, retries of runs, and breakers keep their length when the clock moves backward %s",
   async (when) => {
