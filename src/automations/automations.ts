@@ -245,8 +245,8 @@ class ConfiguredHooks implements Automations {
   }
 
   breakers(): readonly OpenBreaker[] {
-    // Those of plugins that were removed are not shown.
-    return this.#gates.breakers.open().filter(({ hookId }) => this.#options.registry.get(hookId) !== undefined);
+    // Those of plugins that were removed are not shown, and a disabled hook has no next run.
+    return this.#gates.breakers.open().filter(({ hookId }) => this.#options.registry.get(hookId)?.enabled === true);
   }
 
   closeBreaker(hookId: string): Promise<boolean> {

@@ -54,6 +54,18 @@ test("a hook and a module that were corrected run again at once, and while they 
   expect(await ask("/hooks broken")).not.toContain("stopped");
 });
 
+test("a hook that was disabled after its failures is not counted as stopped: it has no next run", async () => {
+  const live = await liveApp({ "hookgate.yaml": BREAKER, "hooks/g.yaml": guard("exit 3") });
+  const ask = asking(live);
+  await failing(live, ["g"]);
+  expect(await ask("/status")).toContain("1 hook stopped after failures");
+  await ask("/hooks disable g");
+  const status = await ask("/status");
+  expect(status).toContain("`g` was disabled by Owner");
+  expect(status).not.toMatch(/stopped after failures|is not run|next run/);
+  expect(await ask("/hooks broken")).not.toContain("stopped");
+});
+
 test("a hook and a module that were corrected while the gateway was stopped run again, and one that was not corrected stays stopped", async () => {
   const live = await liveApp({
     "hookgate.yaml": BREAKER,
