@@ -217,6 +217,7 @@ function readableRunRecord(
 }
 
 const FAIL_CLOSED = /^(Hook "([^"]+)" (?:failed|was not called) at \S+ and is fail-closed: )/;
+const OF_GATE = /^(?:breaker|cooldown|rate): /;
 
 /** The same for what became of a message. Its reason may be a hook's: of one that blocks, or of one that failed. */
 export async function readableEnd<T extends { status: string; reason?: string; error?: string }>(
@@ -253,7 +254,8 @@ function readableReason(
 ): string {
   const [, head, failed = ""] = FAIL_CLOSED.exec(reason) ?? [];
   if (head !== undefined) {
-    if (isOwnHook(deps, failed)) return reason;
+    // What a gate refuses is told in the gateway's own words.
+    if (isOwnHook(deps, failed) || OF_GATE.test(reason.slice(head.length))) return reason;
     const ofErrors = withheldErrors(deps, context, failed, withheld);
     return ofErrors === undefined ? reason : `${head}${ofErrors}`;
   }

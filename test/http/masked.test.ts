@@ -218,7 +218,7 @@ describe("a viewer of runs", () => {
     const failed = /Hook .{0,4}shut.{0,4} failed at message_sending and is fail-closed: for owners only/;
     expect(held.notice).toMatch(failed);
     expect(held.why).toContain("for owners only");
-    expect(held.notice).toMatch(/outbox release d_\w+`? sends it \(operators\)/);
+    expect(held.notice).toMatch(/outbox release d_\w+`? sends it \(operators\) if the hooks let it pass/);
     expect(held.notice).not.toContain("RULE-31");
     await switched("/hooks enable veto");
     await switched("/hooks disable shut");
@@ -233,6 +233,22 @@ describe("a viewer of runs", () => {
     await switched("/hooks disable veto");
     expect((await ends(OWNER, "dm-1", "held")).notice).toContain("RULE-31");
     await switched("/hooks enable veto");
+  });
+
+  it("reads why the breaker of a hook with a program keeps a message back: the gateway gives that reason itself", async () => {
+    const command = async (token: string, line: string) =>
+      ((await app.call(token, "POST", "/api/command", { line })).body.text as string).replace(/[\\`*]/g, "");
+    for (let index = 0; index < 6; index++)
+      await app.call(OWNER, "POST", "/api/rooms/dm-1/messages", {
+        text: `held back ${index}`,
+        nonce: `nonce-of-the-pin-7${index}`,
+      });
+    const held = () => command(BOB, "/outbox list held");
+    await until(async () => (await held()).includes("was not called at message_sending"), "the breaker");
+    const reason = /was not called at message_sending and is fail-closed: breaker: it failed 5 times in a row/;
+    expect(await held()).toMatch(reason);
+    expect(await held()).toContain("failed at message_sending and is fail-closed: for owners only");
+    await command(OWNER, "/hooks enable shut");
   });
 
   it("reads that a message waits for one which a program's failure delays, and not what the program said", async () => {
