@@ -355,7 +355,7 @@ async function showRuns(
       ...remarks,
       ...shown.map(
         ({ one, instead }) =>
-          `${runText(deps, one, now, isPassedOver(one, row, dispatches), instead)}${followedText(one, row, deliveries)}\n${dispatchLine(one.dispatch, now)}${posted(one)}`,
+          `${withFollowed(runText(deps, one, now, isPassedOver(one, row, dispatches), instead), followedText(one, row, deliveries))}\n${dispatchLine(one.dispatch, now)}${posted(one)}`,
       ),
       ran.length > MAX_RUNS && `${count(ran.length - MAX_RUNS, "earlier run")} left out.`,
     ],
@@ -375,6 +375,10 @@ async function showRuns(
     buttons: [[...nextStepButtons(deliveries), ...buttons]],
   });
 }
+
+/** The reason of a run may have no end of its own. */
+const withFollowed = (ran: string, followed: string): string =>
+  followed === "" || /[.!?…]$/.test(ran) ? `${ran}${followed}` : `${ran}.${followed}`;
 
 /** What its failure policy made of a run without a result. */
 function followedText({ dispatch, run }: RanIn, row: InboxRow | undefined, deliveries: readonly Delivery[]): string {

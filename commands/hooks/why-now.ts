@@ -182,17 +182,27 @@ interface Now {
   isManual: boolean;
 }
 
-/** What was so then, and what is so now. `off`: when it was disabled after that. `isFollowed`: the end of the process cut off a later firing. */
+interface Then {
+  /** When it was disabled after that. */
+  off: string | undefined;
+  /** Another hook is enabled there, so what fires is on record. */
+  isRecorded: boolean;
+  /** The end of the process cut off a later firing. */
+  isFollowed: boolean;
+  now: number;
+}
+
+/** What was so then, and what is so now. */
 function headline(
   { id }: HookInfo,
   named: string,
   then: LastTime | undefined,
-  { off, isFollowed, now, ...state }: Now & { off: string | undefined; isFollowed: boolean; now: number },
+  { off, isRecorded, isFollowed, now, ...state }: Now & Then,
 ): string {
   if (off !== undefined) {
     const before =
       then && ` Before that, it ${then.ran ? "ran" : "did not run"} for the last one (${ago(then.at, now)}).`;
-    return `${code(id)} did **not** run for any ${named} ${off}; what fires while no hook is enabled there is not recorded.${before ?? ""} Now it ${nowText(state)}.`;
+    return `${code(id)} did **not** run for any ${named} ${off}${isRecorded ? "" : "; what fires while no hook is enabled there is not recorded"}.${before ?? ""} Now it ${nowText(state)}.`;
   }
   if (then === undefined) return `${code(id)} ${nowText(state)}.`;
   const point = `for the last ${named}${isFollowed ? " on record" : ""}`;
@@ -311,6 +321,8 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const then = cutOffSince(row, recorded) ?? recorded;
   const off = await offAfter(deps, hook, then);
   const cut = off === undefined ? await cutAfter(deps, hook, then) : undefined;
+  const isRecorded =
+    !isOwn && deps.registry.order(hook.hook, hook.phase).some(({ id, enabled }) => enabled && id !== hook.id);
   const ending = row.unended?.endedAt === undefined ? await endingText(deps, hook.id) : undefined;
   const isStuck = stuck.length > 0 || lostAt !== undefined || unreached !== undefined;
   const runs = explanation.runs && gates?.refusal === undefined && !isStuck && then?.isKeptOff !== true;
@@ -331,7 +343,7 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
     text: [
       running
         ? `${code(hook.id)} ${runningNowText(running)} (${code(rootOf(running.dispatchId))}).`
-        : headline(hook, point, then, { runs, waits, isManual, off, isFollowed: cut !== undefined, now }),
+        : headline(hook, point, then, { runs, waits, isManual, off, isRecorded, isFollowed: cut !== undefined, now }),
       running && (await waitingText(deps, hook)),
       !running && cut,
       !running && then?.end,

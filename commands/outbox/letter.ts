@@ -151,7 +151,8 @@ export function nextStepText(delivery: Delivery): string | undefined {
   if (isLeftToPeople(reason)) return `${code(`/outbox purge ${id}`)} then deletes this from the outbox`;
   if (status === "dead") return `${code(`/outbox retry ${id}`)} tries it again`;
   const release = code(`/outbox release ${id}`);
-  return isAmbiguous(delivery) ? `look in the chat, then ${release} asks whether it is there` : `${release} sends it`;
+  if (isAmbiguous(delivery)) return `look in the chat, then ${release} asks whether it is there`;
+  return `${release} sends it${delivery.frozen ? "" : " if the hooks let it pass"}`;
 }
 
 /** Opens the first of these that waits for an operator. */

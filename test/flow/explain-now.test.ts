@@ -40,6 +40,7 @@ hooks:
   expect(live.file("brk.txt")).toBe("x\nx\n");
   const why = await ask(`/hooks why brk ${row}`);
   expect(why).toContain("It was skipped: breaker: it failed 2 times in a row");
+  expect(why).toMatch(/is paused until [\d:]+ UTC\. It is fail-closed/);
   expect(why).not.toContain("It ran");
   const path = await ask(`/hooks why ${row}`);
   expect(path).toContain("brk was skipped: breaker: it failed 2 times in a row");
@@ -142,6 +143,21 @@ const VETO = `export default { id: "tasks", setup({ hooks }) {
     if (ctx.data.title.includes("forbidden")) ctx.cancel("no such task");
   } });
 } };`;
+
+it("a disabled hook whose point another hook keeps on record is not said to leave it unrecorded", async () => {
+  const { ask, say } = await lab(`
+hooks:
+  - { id: one, on: inbound_claim, run: { shell: { command: ["true"] } } }
+  - { id: other, on: inbound_claim, run: { shell: { command: ["true"] } } }
+`);
+  await say("hello", /no hook claimed it/);
+  await ask("/hooks disable one");
+  expect(first(await ask("/hooks why one"))).toMatch(
+    /^one did not run for any inbound_claim since Owner disabled it [^;]*\. Before that, it ran .* Now it would not run\.$/,
+  );
+  await ask("/hooks disable other");
+  expect(first(await ask("/hooks why one"))).toContain("; what fires while no hook is enabled there is not recorded.");
+});
 
 it("a hook that was disabled when its point fired last is not said to have run then, also after it was enabled again", async () => {
   const { ask } = await lab("", VETO);

@@ -80,7 +80,7 @@ it("a held reply is shown with what has it sent, wherever one asks why", async (
   const { live, say } = await lab();
   const row = await say("guarded words", /is held|held:/);
   const id = `d_${row}r`;
-  const send = `/outbox release ${id} sends it`;
+  const send = `/outbox release ${id} sends it if the hooks let it pass`;
   for (const line of [
     `/hooks why ${row}`,
     `/hooks why lab.echo ${row}`,

@@ -126,7 +126,7 @@ function textFor(delivery: Delivery, end: End): string {
       ? "The answer to your message could not be posted. The operators can see why."
       : "The answer cannot be shown here. The operators can see why.";
   const ended = `${ending === "dead" ? "given up" : ending}.**\n> ${reason.slice(0, 500)}`;
-  const release = `\`/outbox release ${id}\` sends it${byOperators}.`;
+  const release = `\`/outbox release ${id}\` sends it${byOperators}${delivery.frozen ? "" : " if the hooks let it pass"}.`;
   if (cause.kind === "reply") {
     const next = ending === "held" ? ` ${release}` : "";
     return `**The answer to your message was ${ended}\n\n\`/hooks why ${cause.id}\` shows what happened.${next}`;
