@@ -70,22 +70,22 @@ it("each step that notifies none of its people is an alert, until that step woul
   // The second step of each has notified its person by now: the first step did not.
   expect(on.posted()[0]?.text).toContain("⚠ Escalation step 1 notified none of its people");
   expect(await states()).toMatchObject({
-    "Escalation did not notify rota nights: Reply to Bob": { state: "firing" },
-    "Escalation did not notify rota nights: Reply to Cid": { state: "firing" },
+    "Escalation step 1 did not notify rota nights: Reply to Bob": { state: "firing" },
+    "Escalation step 1 did not notify rota nights: Reply to Cid": { state: "firing" },
   });
   await on.raise({ state: "resolved", reason: "answered" });
   await on.advance(MINUTE);
   expect(await states()).toMatchObject({
-    "Escalation did not notify rota nights: Reply to Bob": {
+    "Escalation step 1 did not notify rota nights: Reply to Bob": {
       state: "resolved",
       reason: "the alert that was escalated has ended",
     },
-    "Escalation did not notify rota nights: Reply to Cid": { state: "firing" },
+    "Escalation step 1 did not notify rota nights: Reply to Cid": { state: "firing" },
   });
   await on.reload({ ...config, rotas: nights });
   await on.advance(MINUTE);
   expect(await states()).toMatchObject({
-    "Escalation did not notify rota nights: Reply to Cid": {
+    "Escalation step 1 did not notify rota nights: Reply to Cid": {
       state: "resolved",
       reason: "this step would notify its people now; it is not posted again",
     },
@@ -319,7 +319,7 @@ it("of two steps that were taken together, the first notifies none of its people
   ).toMatch(/step 1 of 2\. This step notifies none of its people/);
   expect(on.posted()[0]?.text).toContain("⚠ Escalation step 1 notified none of its people.");
   expect((await on.alerts.list({ open: true, limit: 9 })).map(({ signal: { title } }) => title)).toContain(
-    "Escalation did not notify ben: Reply to Bob",
+    "Escalation step 1 did not notify ben: Reply to Bob",
   );
 });
 
@@ -576,7 +576,7 @@ it("an alert about an escalation goes to admins when the fallback does not take 
     .posted(ADMINS)
     .map(({ text }) => text)
     .join();
-  expect(told).toContain("Escalation did not notify rota nights: Reply to Bob");
+  expect(told).toContain("Escalation step 1 did not notify rota nights: Reply to Bob");
 });
 
 it.each([
@@ -1096,7 +1096,7 @@ it.each([
   expect(copies.map(({ text }) => text).join()).toContain("This step notifies none of its people");
   expect((await on.alerts.history(id)).map(({ reason }) => reason).join()).toContain("notifies none of its people");
   expect((await ownAlerts(on)).map(({ signal: { title } }) => title)).toEqual([
-    "Escalation did not notify ben: Reply to Bob",
+    "Escalation step 1 did not notify ben: Reply to Bob",
   ]);
 });
 
@@ -1109,7 +1109,7 @@ it("a page that a group refuses, and that no one else gets, is said to notify no
   expect(admins.some(({ text }) => text.includes("Escalation step 1 notified none of its people"))).toBe(true);
   expect((await on.alerts.get(id))?.urged?.default?.taken?.at(-1)?.isUnreached).toBe(true);
   expect((await ownAlerts(on)).map(({ signal: { title, reason } }) => `${title} · ${reason}`)).toEqual([
-    "Escalation did not notify rota support: Reply to Bob · Step 1 of route default notified none of its people. None of their accounts can be notified where it was posted.",
+    "Escalation step 1 did not notify rota support: Reply to Bob · Step 1 of route default notified none of its people. None of their accounts can be notified where it was posted.",
   ]);
 });
 
@@ -1171,7 +1171,7 @@ it("a page of which nobody knows whether a group got it, and that no one else ge
   ]);
   expect((await on.alerts.get(id))?.urged?.default?.taken?.at(-1)?.isUnreached).toBeUndefined();
   const own = (await ownAlerts(on)).map(({ signal: { title } }) => title);
-  expect(own.join()).not.toContain("Escalation did not notify");
+  expect(own.join()).not.toContain("did not notify");
 });
 
 type Fate = "in doubt" | "refused";
@@ -1409,7 +1409,7 @@ it("a page waits for its chat, and the next person on call cannot be notified: a
   });
   expect(atOps.join()).toContain("This step notifies none of its people");
   expect((await ownAlerts(on)).map(({ signal: { title } }) => title)).toEqual([
-    "Escalation did not notify rota duty: Reply to Bob",
+    "Escalation step 1 did not notify rota duty: Reply to Bob",
   ]);
 });
 

@@ -448,7 +448,7 @@ describe("escalation", () => {
     }
     expect(on.posted()[0]?.text).toContain("Escalation step 1 notified none of its people");
     const own = () =>
-      on.posted(OPS).find(({ text }) => text.includes("Escalation did not notify rota nights: Reply to Bob"));
+      on.posted(OPS).find(({ text }) => text.includes("Escalation step 1 did not notify rota nights: Reply to Bob"));
     expect(own()?.text).toContain("No one is on call in nights");
     const ownId = /al_\w+/.exec(JSON.stringify(own()?.body))?.[0] ?? "none";
     expect((await on.alerts.history(ownId)).map(({ event }) => event)).not.toContain("escalate");

@@ -18,11 +18,12 @@ export async function noteUnreached({ key, copy }: Notice, alert: Alert, telling
   const urging = urgingOf(alert, { name: route });
   const { then } = stepTaken(urging, Number(step), telling.config.routes[route]?.escalate ?? []);
   const mention = [...(then?.mention ?? [])];
-  const own = unreached(alert, { route, step, mention });
+  const number = then?.number ?? Number(step);
+  const own = unreached(alert, { route, step, number, mention });
   if (await telling.store.latest(own.fingerprint)) return;
   const missing = mention.flatMap((one) => missingOf(one, telling, telling.clock.now()) ?? []);
   const why = missing.length > 0 ? missing.join(". ") : whyUnread(mention, telling);
-  const reason = `Step ${then?.number ?? step} of route ${route} notified none of its people. ${why}.`;
+  const reason = `Step ${number} of route ${route} notified none of its people. ${why}.`;
   const raised = { ...own, state: "firing" as const, reason };
   await telling.raiseOwn(entity === undefined ? raised : { ...raised, entity });
 }

@@ -73,7 +73,10 @@ export async function endWithPause(destination: string, telling: Telling): Promi
 }
 
 /** A step of an alert's escalation that notified none of the people it mentions. */
-export function unreached(alert: Alert, { route, step, mention }: { route: string; step: string; mention: string[] }) {
+export function unreached(
+  alert: Alert,
+  { route, step, number, mention }: { route: string; step: string; number: number; mention: string[] },
+) {
   const whom = mention.map((one) => {
     const rota = rotaOf(one);
     return rota === undefined ? one : `rota ${rota}`;
@@ -81,7 +84,7 @@ export function unreached(alert: Alert, { route, step, mention }: { route: strin
   return {
     fingerprint: `${UNREACHED_PREFIX}${alert.id}:${route}:${step}`,
     severity: "high" as const,
-    title: `Escalation did not notify ${whom.join(", ") || "its people"}: ${alert.signal.title}`,
+    title: `Escalation step ${number} did not notify ${whom.join(", ") || "its people"}: ${alert.signal.title}`,
     source: { kind: OWN_KIND, id: route },
     labels: { kind: UNREACHED_KIND, route, alert: alert.id, step },
   };
