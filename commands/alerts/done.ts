@@ -35,7 +35,7 @@ export async function done(
   const one = alerts.length === 1 && first !== undefined;
   const what = one
     ? changed > 0
-      ? `✓ ${deed.verb}: ${plain(first.signal.title, 120)} is ${stateWord(first)}${deed.until ?? ""}.`
+      ? `✓ ${deed.verb}: ${titleAnd(first)}${deed.until ?? ""}.`
       : await already(first, deed, desk, clock.now())
     : changed > 0
       ? `✓ ${deed.verb}${deed.until ?? ""}: ${count(changed, "alert")}.`
@@ -46,6 +46,14 @@ export async function done(
     data: { changed, alerts: alerts.map(alertData), note },
     isNote: true,
   };
+}
+
+/** `Reply to Bob is acknowledged`; a title that is a sentence ends with its state: `Bob: first response overdue, silenced`. */
+function titleAnd({ signal, state }: Alert): string {
+  const word = stateWord({ signal, state });
+  const title = plain(signal.title, 120);
+  if (title.endsWith(word)) return title;
+  return title.endsWith("overdue") ? `${title}, ${word}` : `${title} is ${word}`;
 }
 
 /** In the time zone of the alerts. */
