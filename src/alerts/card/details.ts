@@ -43,6 +43,7 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
   wake: "woken",
   note: "noted",
   escalate: "escalated",
+  not_escalated: "not escalated",
   extend: "given more time",
   remind: "reminder",
   resolve: "resolved",

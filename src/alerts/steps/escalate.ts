@@ -82,7 +82,7 @@ export async function escalate(plan: Plan, routes: readonly Route[], alerting: A
   const isAsked = asker !== undefined;
   delete alert.escalateNow;
   if (asker && routes.every((route) => nextStepOf(alert, route) === undefined))
-    plan.record("escalate", asker, "there is no further escalation step");
+    plan.record("not_escalated", asker, "there is no further escalation step");
   if (plan.destinations.length > 0 && isOpen(alert.state) && !isCalledOff(alert))
     await callAgain(plan, routes, alerting);
   const isPaused = alert.signal.clock?.pausedFor !== undefined;
