@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { openDesk } from "../commands/desk.js";
 import { afterTest } from "../support/clean-up.js";
 import { until } from "../support/until.js";
-import { ANN, MINUTE, OPS, ROOM, type Watch, watch } from "./watch.js";
+import { ANN, HOUR, MINUTE, OPS, ROOM, START, type Watch, watch } from "./watch.js";
 
 const people = { ann: ["loop:7"], kim: ["loop:8"], ben: ["loop:9"] };
 const settings = (escalate: readonly object[]) => ({
@@ -26,6 +26,7 @@ const card = (on: Watch) => on.posted()[0]?.text ?? "";
 
 const ANN_AT_3 = at("3m", "ann");
 const KIM_AT_35 = at("35m", "kim");
+const CLOCK = { name: "first response", dueAt: START, targetMs: HOUR, elapsedMs: HOUR, percentUsed: 1 };
 
 type Case = [name: string, before: object[], after: object[], first: string[], all: string[], next: RegExp];
 const cases: Case[] = [
@@ -170,6 +171,21 @@ it("a webhook that refused its page is taken out of the settings: the next perso
   expect(paged(on)).toEqual(["kim"]);
 });
 
+it.each([
+  ["Reply to Bob", false, "Reply to Bob is overdue. Step 1"],
+  ["Bob: first response overdue", false, "Bob: first response overdue. Step 1"],
+  ["Bob: first response overdue", true, "Bob: first response overdue, silenced. Step 1"],
+])("the answer about %s names its state once (silenced: %s)", async (title, isSilenced, said) => {
+  const on = await watch(settings([ANN_AT_3, at("5m", "kim")]));
+  if (isSilenced) await on.alerts.silences.add(["queue=support"], HOUR, "moving", ANN);
+  const { id } = await on.raise({ title, clock: CLOCK });
+  const desk = await openDesk();
+  afterTest(() => desk.close());
+  desk.deps.alerts = on.alerts;
+  const operator = { platform: "web", userId: "1", displayName: "Dr. Ada", role: "owner" as const };
+  expect((await desk.say(`/alerts escalate ${id}`, { operator })).shown).toContain(`✓ Escalated: ${said}`);
+});
+
 it("Escalate takes the next step that was not taken, and More… offers it while there is one", async () => {
   const on = await watch(settings([ANN_AT_3, at("5m", "kim")]));
   const { id } = await on.raise();
@@ -181,6 +197,8 @@ it("Escalate takes the next step that was not taken, and More… offers it while
   const operator = { platform: "web", userId: "1", displayName: "Dr. Ada", role: "owner" as const };
   const escalate = async () => (await desk.say(`/alerts escalate ${id}`, { operator })).shown;
   expect(await escalate()).toContain("has no further escalation step");
+  const asked = (await on.alerts.history(id)).filter(({ actor }) => actor.name === "Dr. Ada");
+  expect(asked.map(({ event }) => event)).toEqual(["not_escalated"]);
   await on.reload(settings([at("5m", "kim"), at("2h", "ben")]));
   const details = await on.alerts.details(id, ROOM);
   expect(JSON.stringify(details.buttons)).toContain(`/alerts escalate ${id}`);
