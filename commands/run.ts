@@ -2,6 +2,7 @@
 
 import type { AutomationRun } from "../src/domain/automation.js";
 import { hasRole } from "../src/domain/chat/identity.js";
+import { isMessageLink } from "../src/domain/chat/message-link.js";
 import { type DispatchRecord, namedBy } from "../src/domain/journal.js";
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
@@ -15,6 +16,7 @@ import { whatHappened } from "./hooks/why.js";
 import { whatCounted } from "./journey/counted.js";
 import { findJourney } from "./journey/find.js";
 import { notRecordedText } from "./journey/not-recorded.js";
+import { messageNamed } from "./message-named.js";
 import { MAX_ROWS, rowNumber, type SeenRow, seenRow } from "./runs/seen-runs.js";
 import {
   dispatchData,
@@ -49,19 +51,20 @@ export const run = defineCommand({
     },
     { name: "reveal", summary: "A dispatch or a run: show what people wrote (admins; recorded)", type: "boolean" },
   ],
-  async run(deps, context) {
+  async run(deps, asked) {
+    const given = await messageNamed(deps, asked.options.id);
+    const context: CommandContext = { ...asked, options: { ...asked.options, id: given } };
     const row = await seenRow(deps, context, context.options.id);
     if (row) return headed(seenText(row, context, deps.clock.now()), await openRun(deps, context, row.id));
     const own = await findAutomationRun(deps, context.options.id);
     if (own) return showAutomationRun(deps, context, own);
     if (context.options.reveal === true) context.need("admin");
-    const given = typeof context.options.id === "string" ? context.options.id.trim() : "";
     const nth = await nthNewest(deps, context, given);
     if (nth)
       return headed(`Number ${given} of what ${code("/runs")} lists now:`, await openDispatch(deps, context, nth));
     const id = given === "" ? context.replyToId : given;
     // A message or a delivery, also by its platform's id: all that it led to.
-    if (id !== undefined && (given === "" || /^(m?\d+|d_[^:/]+)$/.test(id))) {
+    if (id !== undefined && (given === "" || /^(m?\d+|d_[^:/]+)$/.test(id) || isMessageLink(id))) {
       if (context.options.reveal === true) throw revealsOne(given);
       const found = await whatHappened(deps, context, id);
       return rowNumber(given) !== undefined && isOfSeveralChats(found)

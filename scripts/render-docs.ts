@@ -158,6 +158,8 @@ function commands(): string {
 The same on Discord (slash commands), Telegram (\`/fire_hook\` and \`/fire-hook\` are one), the web chat, as text and on the
 command line (\`/task list\` is \`npx hookgate task list\`). Options fill by position or as \`name=value\` (on the command line also as \`--name value\`, a switch as \`--name\` or \`--no-name\`); quote what has spaces.
 A \`string …\` takes the rest of the line, JSON included, up to the options by name that end it.
+A message is named by an id that the gateway shows (\`m86\`, \`d_m86r\`), by the platform's id in its chat, by Discord's id of channel and message, or by its link;
+a link to a public Telegram group does not tell which group it means.
 A meaning that starts with an action in italics holds for that action.\n\n${groups.join("\n\n")}\n`;
 }
 

@@ -6,6 +6,7 @@
 import type { BrokenHook } from "../../src/automations/desk.js";
 import type { AutomationRun } from "../../src/domain/automation.js";
 import { formatAddress } from "../../src/domain/chat/address.js";
+import { isMessageLink } from "../../src/domain/chat/message-link.js";
 import { isInDoubt } from "../../src/domain/deliveries/given-up.js";
 import { purgeOf } from "../../src/domain/deliveries/purges.js";
 import { type DispatchRecord, rootOf } from "../../src/domain/journal.js";
@@ -20,6 +21,7 @@ import { type Candidate, findJourney, type Journey, type NoDelivery } from "../j
 import { hasWork, notRecordedText, noWorkText, showOf, type Work } from "../journey/not-recorded.js";
 import { showPath } from "../journey/path.js";
 import { goneText } from "../journey/why-not-reached.js";
+import { messageNamed, publicLinkText } from "../message-named.js";
 import { isHookOrPoint, resolveTarget } from "../resolve.js";
 import { runOutcomeText } from "../runs/show-dispatch.js";
 import { flushJournal } from "../show/flush-journal.js";
@@ -41,7 +43,11 @@ const IS_MISSION = /^m_[0-9a-z]+$/;
 const LOOKS_LIKE_MESSAGE = /^(-\d|m\d|d_)/i;
 
 export async function explainHook(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  const [named, given] = inOrder(deps, textOf(context.options.id), textOf(context.options.message));
+  const [named, given] = inOrder(
+    deps,
+    capitalRead(await messageNamed(deps, context.options.id)),
+    capitalRead(await messageNamed(deps, context.options.message)),
+  );
   const asked = given === "" ? context.replyToId : given;
   if (named === "") return whatHappened(deps, context, asked ?? "last");
   if (given === "" && isMessageOnly(deps, named)) return whatHappened(deps, context, named);
@@ -100,15 +106,15 @@ async function whyBroken(
 }
 
 /** Ids of messages begin with a small letter; people write `M86`, too. */
-const textOf = (option: unknown): string =>
-  typeof option === "string" ? option.trim().replace(/^M(?=\d+$)/, "m") : "";
+const capitalRead = (named: string): string => named.replace(/^M(?=\d+$)/, "m");
 
 /** The hook or point, then the message, whichever was named first. */
 function inOrder(deps: CommandDeps, first: string, second: string): [named: string, message: string] {
   return isMessageOnly(deps, first) && isHookOrPoint(deps, second) ? [second, first] : [first, second];
 }
 
-const isMessageOnly = (deps: CommandDeps, name: string): boolean => !deps.registry.get(name) && IS_MESSAGE.test(name);
+const isMessageOnly = (deps: CommandDeps, name: string): boolean =>
+  !deps.registry.get(name) && (IS_MESSAGE.test(name) || isMessageLink(name));
 
 /** A point instead of a hook: what happened there for the message, or the last time that it fired. */
 async function whyPoint(
@@ -327,6 +333,9 @@ function noId(asked: string): CommandAnswer {
 async function neverReceived({ store }: CommandDeps, { at }: CommandContext, asked: string): Promise<CommandAnswer> {
   const shown = code(clip(asked, 80));
   const isLast = asked.toLowerCase() === "last";
+  const ofLink = publicLinkText(asked);
+  if (ofLink !== undefined)
+    return answer({ text: [ofLink], data: { message: asked, found: false }, outcome: "failed" });
   if (!isLast && (!/^[\w:./@#+=-]+$/.test(asked) || asked.startsWith("-"))) return noId(asked);
   // Its platform never told the id of what may have arrived.
   const conversation = at && formatAddress(at);
@@ -340,7 +349,7 @@ async function neverReceived({ store }: CommandDeps, { at }: CommandContext, ask
         `If ${shown} is a message of the gateway: ${code(inDoubt.id)} was sent to this chat, and the platform did not confirm whether it arrived or under which id. ${code(`/outbox show ${inDoubt.id}`)} shows it.`,
       isLast
         ? `The gateway has no message${at ? " of this chat" : ""} on record, apart from commands: none was received, or what was received has been deleted.`
-        : `${inDoubt ? "If it is not: the gateway" : "The gateway"} knows no message, delivery or dispatch ${shown}${at ? " in this chat" : ""}: it was **never received**, or its record was deleted after the retention.`,
+        : `${inDoubt ? "If it is not: the gateway" : "The gateway"} knows no message, delivery or dispatch ${shown}${at && !isMessageLink(asked) ? " in this chat" : ""}: it was **never received**, or its record was deleted after the retention.`,
       isLast
         ? undefined
         : "A platform may keep a message from the gateway: it was offline for too long, a permission or intent is missing, or the group has privacy mode. `/status` shows the state of each platform.",

@@ -14,6 +14,7 @@ import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { commandButton, missing, notFound } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
+import { publicLinkText } from "../message-named.js";
 import { ago, code, count, plain } from "../show/text.js";
 import { operatorName } from "../who.js";
 
@@ -51,7 +52,8 @@ export async function findLetter(deps: CommandDeps, given: unknown): Promise<Let
     inboxId === undefined ? "delivery" : "inbox message",
     id,
     [],
-    "/outbox list shows what waits for an operator; settled ones are deleted after the retention.",
+    publicLinkText(id) ??
+      "/outbox list shows what waits for an operator; settled ones are deleted after the retention.",
     "id",
   );
 }

@@ -11,6 +11,7 @@ import { answer, commandButton } from "../answer.js";
 import { readableLetter } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
 import { endText } from "../journey/why-not-reached.js";
+import { letterNamed } from "../message-named.js";
 import { open } from "../runs/show-dispatch.js";
 import { needToReveal } from "../show/reveal.js";
 import { ago, clockTime, code, count, jsonBlock, plain, table } from "../show/text.js";
@@ -32,7 +33,7 @@ const MAX_REPLIES = 3;
 const MAX_REASON = 160;
 
 export async function showLetter(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  const letter = await findLetter(deps, context.options.id);
+  const letter = await findLetter(deps, await letterNamed(deps, context.at, context.options.id));
   const isOpen = context.options.reveal === true;
   if (isOpen) {
     const { id, cause } = letter.kind === "delivery" ? letter.delivery : { id: `m${letter.row.id}`, cause: undefined };

@@ -539,3 +539,63 @@ describe("/outbox purge", () => {
     });
   });
 });
+
+describe("a message that is named as people copy it", () => {
+  const DISCORD = { platform: "discord", botId: "b", chatId: "1576893689626624002" };
+  const MESSAGE = "1576893689626624999";
+  const accept = async (where: { platform: string; botId: string; chatId: string }, messageId: string) => {
+    const message = {
+      ...where,
+      userId: "7",
+      text: "hello",
+      attachments: [],
+      isDm: false,
+      isGroupMention: true,
+      messageId,
+      isEdit: false,
+      receivedAt: now(),
+    };
+    const lane = `${where.platform}:b:${where.chatId}`;
+    return (await desk.store.inbox.accept({ kind: "message", eventId: messageId, message }, lane, now(), false)).id;
+  };
+
+  it.each([
+    `https://discord.com/channels/1/${DISCORD.chatId}/${MESSAGE}`,
+    `https://ptb.discord.com/channels/@me/${DISCORD.chatId}/${MESSAGE}`,
+    `https://discordapp.com/channels/1/${DISCORD.chatId}/${MESSAGE}`,
+    `${DISCORD.chatId}-${MESSAGE}`,
+    "https://t.me/c/2077/5/12",
+    "https://t.me/c/2077/12?single",
+  ])("is found by %s", async (named) => {
+    const discord = await accept(DISCORD, MESSAGE);
+    const telegram = await accept({ platform: "telegram", botId: "b", chatId: "-1000000002077" }, "12");
+    await accept({ platform: "telegram", botId: "b", chatId: "9" }, "12");
+    const id = named.includes("t.me") ? telegram : discord;
+    for (const command of ["/hooks why", "/run", "/outbox show"])
+      expect((await desk.say(`${command} ${named}`)).shown).toContain(`m${id}`);
+  });
+
+  it("is found by the id in back-ticks or after a number sign, and in /outbox show by the platform's id", async () => {
+    const id = await accept(DISCORD, MESSAGE);
+    for (const command of ["/hooks why", "/run", "/outbox show"])
+      for (const named of [`\`m${id}\``, `#m${id}`])
+        expect((await desk.say(`${command} ${named}`)).lines[0]).toContain(`m${id}`);
+    expect((await desk.say(`/outbox show ${MESSAGE}`)).shown).toContain(`m${id}`);
+  });
+
+  it("is not looked for by the public name of a group: the answer tells how to name it", async () => {
+    await accept({ platform: "telegram", botId: "b", chatId: "-1000000002077" }, "12");
+    const next = "does not know groups by their public names: name the message in its group by 12, or reply to it there.";
+    const link = "https://t.me/somegroup/12";
+    for (const command of ["/hooks why", "/run"])
+      expect((await desk.say(`${command} ${link}`)).shown).toContain(next);
+    await expect(desk.say(`/outbox show ${link}`)).rejects.toMatchObject({ hint: expect.stringContaining(next) });
+  });
+
+  it("that is not on record is named in the answer", async () => {
+    const link = `https://discord.com/channels/1/${DISCORD.chatId}/5`;
+    expect((await desk.say(`/hooks why ${link}`)).shown).toContain(
+      `knows no message, delivery or dispatch \`${link}\``,
+    );
+  });
+});
