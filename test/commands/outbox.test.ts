@@ -585,10 +585,10 @@ describe("a message that is named as people copy it", () => {
 
   it("is not looked for by the public name of a group: the answer tells how to name it", async () => {
     await accept({ platform: "telegram", botId: "b", chatId: "-1000000002077" }, "12");
-    const next = "does not know groups by their public names: name the message in its group by 12, or reply to it there.";
+    const next =
+      "does not know groups by their public names: name the message in its group by 12, or reply to it there.";
     const link = "https://t.me/somegroup/12";
-    for (const command of ["/hooks why", "/run"])
-      expect((await desk.say(`${command} ${link}`)).shown).toContain(next);
+    for (const command of ["/hooks why", "/run"]) expect((await desk.say(`${command} ${link}`)).shown).toContain(next);
     await expect(desk.say(`/outbox show ${link}`)).rejects.toMatchObject({ hint: expect.stringContaining(next) });
   });
 
