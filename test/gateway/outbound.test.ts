@@ -987,6 +987,32 @@ describe("other ways out", () => {
     expect(next.platform.texts("-100")).toHaveLength(4);
   });
 
+  it.each([
+    ["where messages are numbered per chat, so settings may have its old id", true, 1],
+    ["nowhere else: a direct conversation was opened, or a thread replaced", false, 0],
+  ])("a chat that moved is logged %s", async (_where, idsPerChat, expected) => {
+    const lines: string[] = [];
+    const warn = (_facts: object, message?: string) => void lines.push(message ?? "");
+    const rig = await startRig({
+      platforms: [new LoopbackPlatform("loop", { idsPerChat })],
+      logger: { ...silentLogger, warn, child: () => ({ ...silentLogger, warn }) },
+    });
+    script(rig.platform, { kind: "moved", toChatId: "-100" });
+    await ended(rig, await send(rig, "one"));
+    expect(rig.platform.texts("-100")).toEqual(["one"]);
+    expect(lines.filter((line) => line.includes("a chat has another id now"))).toHaveLength(expected);
+  });
+
+  it("marks of direction and controls of strangers turn nothing that is shown after them", async () => {
+    const rig = await startRig();
+    const text = "see \u202eevil\nnext \u2066one\u2069 \u202b\u2067two";
+    const card = { title: "disk\u202e full\u0000", fields: [{ name: "na\u001b\u202eme", value: "\u202evalue" }] };
+    await ended(rig, await rig.gateway.send(at, { text, card }, { cause }));
+    expect(rig.platform.texts("room").join("")).toBe(
+      "see \u202eevil\u202c\nnext \u2066one\u2069 \u202b\u2067two\u2069\u202c\ndisk full\nname: \u202evalue\u202c",
+    );
+  });
+
   it("a chat that moved while it waits for a limit has what waits sent before what is newer", async () => {
     const rig = await startRig();
     script(rig.platform, { kind: "retry", error: "429", afterMs: 4_000, scope: "chat" });

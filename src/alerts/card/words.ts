@@ -1,6 +1,7 @@
 /** Pieces of Markdown that cards and messages about alerts are made of. Words of unknown origin go in escaped. */
 import { type Alert, type AlertState, isPostponed, stateWord } from "../../domain/alerts/alert.js";
 import type { Severity } from "../../domain/alerts/alert-signal.js";
+import { withoutTurns } from "../../lib/text/control-characters.js";
 import { isWorse } from "../own-alerts.js";
 
 const MARKS: Record<Severity, string> = { info: "ℹ️", warning: "⚠️", high: "🔶", critical: "🔴" };
@@ -19,7 +20,7 @@ export const NAMED = 5;
 
 /** On one line, with nothing in it that Markdown or a chat would act on. */
 export function inline(text: string, maxCharacters = 500): string {
-  const characters = [...text.replace(/\s+/g, " ").trim()];
+  const characters = [...withoutTurns(text.replace(/\s+/g, " ")).trim()];
   const clipped =
     characters.length <= maxCharacters ? characters.join("") : `${characters.slice(0, maxCharacters - 1).join("")}…`;
   return clipped.replace(/[\\`*_~[\]<>|#]/g, "\\$&").replace(/@(?=everyone|here)/g, "@\u200B");

@@ -17,10 +17,12 @@ import type { Outbound, Then } from "./sending.js";
 export async function recordMove(
   at: Address,
   toChatId: string,
-  { moves, store: { outbox }, logger }: Pick<Deps, "moves" | "store" | "logger">,
+  { adapters, moves, store: { outbox }, logger }: Pick<Deps, "adapters" | "moves" | "store" | "logger">,
   wake: (queue: string) => void,
 ): Promise<void> {
-  if (moves.current(at).chatId !== toChatId)
+  // Elsewhere no chat moved: a direct conversation was opened, or a hook's thread replaced.
+  const isRenumbered = adapters.get(at.platform)?.traits.idsPerChat === true;
+  if (isRenumbered && moves.current(at).chatId !== toChatId)
     logger.warn(
       { platform: at.platform, from: at.chatId, to: toChatId },
       "a chat has another id now; if settings have the old id, /status lists them: replace it",

@@ -5,5 +5,7 @@ export interface LostFile {
   id?: string | undefined;
   /** In a few words: "larger than 20 MB". */
   why: string;
+  /** The same in the words of the network, for people with a role. */
+  detail?: string | undefined;
   isTooLarge?: boolean | undefined;
 }

@@ -1,6 +1,8 @@
+import { withClosedTurns, withoutTurns } from "../text/control-characters.js";
+
 /** A name as Markdown that shows nothing but the name. */
 export function escapeMarkdown(text: string): string {
-  return text.replace(/[\\`*_[\]<>|~@]/g, "\\$&");
+  return withoutTurns(text).replace(/[\\`*_[\]<>|~@]/g, "\\$&");
 }
 
 /**
@@ -8,7 +10,7 @@ export function escapeMarkdown(text: string): string {
  * who looks for them finds them.
  */
 export function literalMarkdown(text: string): string {
-  const marked = text.replace(MARKS, (sign, address: string | undefined, at: number) => {
+  const marked = withClosedTurns(text).replace(MARKS, (sign, address: string | undefined, at: number) => {
     if (address !== undefined) return SAFE_ADDRESS.test(address) ? address : brokenUp(address);
     if (sign === "<" && TOKEN.test(text.slice(at, at + TOKEN_MAX))) return "\\<\u200B";
     const isInWord = sign.startsWith("_") && /^[\p{L}\p{N}]_+[\p{L}\p{N}]/u.test(text.slice(Math.max(0, at - 1)));
@@ -40,7 +42,7 @@ export function clip(text: string, maxCharacters: number): string {
 
 /** Text of unknown origin on one line, with nothing in it that Markdown or a chat would act on. */
 export function plainLine(text: string, maxCharacters = 300): string {
-  return clip(text.replace(/\s+/g, " ").trim(), maxCharacters).replace(/[\\`*_~[\]<>|#@]/g, "\\$&");
+  return clip(withoutTurns(text.replace(/\s+/g, " ")).trim(), maxCharacters).replace(/[\\`*_~[\]<>|#@]/g, "\\$&");
 }
 
 /** The same with its lines kept, each in a quote: none of them passes for a line of ours. */

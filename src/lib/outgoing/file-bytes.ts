@@ -24,11 +24,12 @@ const EXPIRED = "FILE_EXPIRED";
 /** What the message of FILE_UNAVAILABLE and FILE_TOO_LARGE starts with. */
 const CANNOT_BE_HAD = "a file cannot be had: ";
 const TOO_LARGE = "FILE_TOO_LARGE";
+const UNREACHABLE = "FILE_UNREACHABLE";
 const IN_PLAIN_WORDS: ReadonlySet<string> = new Set(["FILE_UNAVAILABLE", TOO_LARGE, EXPIRED, "OUTGOING_REFUSED"]);
 
 /**
- * Rejects with OUTGOING_REFUSED, FILE_EXPIRED, FILE_TOO_LARGE, or FILE_UNAVAILABLE: retryable, with what Retry-After says, when the network or the
- * other server is in trouble or limits requests.
+ * Rejects with OUTGOING_REFUSED, FILE_EXPIRED, FILE_TOO_LARGE, or FILE_UNAVAILABLE or FILE_UNREACHABLE: retryable, with what Retry-After says, when
+ * the network or the other server is in trouble or limits requests.
  */
 export async function fileBytes(url: string, limits: FileLimits): Promise<Buffer> {
   const { maxBytes, signal } = limits;
@@ -59,8 +60,12 @@ const isExpired = (error: unknown): error is HookgateError => error instanceof H
 export function lostFile(name: string, error: unknown): LostFile {
   if (isRefused(error)) return { name, why: "its address may not be fetched" };
   if (isExpired(error) && !error.retryable) return { name, why: "its link has expired, or it was deleted" };
+  const why = whyNotFetched(error);
+  // The words of the network are for operators.
+  if (error instanceof HookgateError && error.code === UNREACHABLE)
+    return { name, why: "its server cannot be reached", detail: why };
   const isTooLarge = error instanceof HookgateError && error.code === TOO_LARGE;
-  return { name, why: whyNotFetched(error), isTooLarge: isTooLarge || undefined };
+  return { name, why, isTooLarge: isTooLarge || undefined };
 }
 
 /** The same file may be had later. */
@@ -131,7 +136,8 @@ async function fetched(url: string, { freshLink, ...limits }: FileLimits): Promi
   } catch (thrown) {
     signal.throwIfAborted();
     if (!(thrown instanceof HookgateError) || IN_PLAIN_WORDS.has(thrown.code)) throw thrown;
-    throw unavailable(thrown.message, thrown.retryable);
+    const { message, retryable } = thrown;
+    throw new HookgateError({ code: UNREACHABLE, message: CANNOT_BE_HAD + message, retryable });
   }
 }
 

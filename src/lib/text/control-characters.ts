@@ -21,3 +21,30 @@ export function withoutControlValues(json: string): string {
 }
 
 const mark = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+/** For names and titles: the characters go, and what scripts and emoji need stays (marks of direction for one character, joiners). */
+export const withoutTurns = (text: string): string => text.replace(CONTROL, "");
+
+const TURNS = /[\u202a-\u202e\u2066-\u2069]/g;
+const LINES = /[^\n\r\u2029]+/g;
+const POP = "\u202c";
+const POP_ISOLATE = "\u2069";
+
+/** For texts: each line ends the changes of direction that it started, so that none of them turns what follows it. */
+export function withClosedTurns(text: string): string {
+  return text.search(TURNS) < 0 ? text : text.replace(LINES, (line) => line + closersOf(line));
+}
+
+function closersOf(line: string): string {
+  const open: string[] = [];
+  for (const [turn] of line.matchAll(TURNS)) {
+    if (turn === POP) {
+      if (open.at(-1) === POP) open.pop();
+    } else if (turn === POP_ISOLATE) {
+      // It ends what was started inside it, too.
+      const at = open.lastIndexOf(POP_ISOLATE);
+      if (at >= 0) open.length = at;
+    } else open.push(turn < POP_ISOLATE && turn > "\u2065" ? POP_ISOLATE : POP);
+  }
+  return open.reverse().join("");
+}

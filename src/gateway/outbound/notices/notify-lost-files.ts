@@ -22,7 +22,8 @@ export async function notifyOfLostFiles(copy: Delivery, out: Outbound): Promise<
   const { userId, isDm, messageId } = event.message;
   const directly = privately(mirrors.address, userId, out);
   const isElsewhere = formatAddress(directly) !== formatAddress(mirrors.address);
-  const named = files.map(nameWithReason).join(", ");
+  const nameAll = (hasRole: boolean) => files.map((file) => nameWithReason(file, hasRole)).join(", ");
+  const named = nameAll(answers?.role !== undefined);
   // Customers do not know where the operators read them.
   const readers =
     isDm && answers === undefined ? "the operators" : (out.offers.placeName(address) ?? formatAddress(address));
@@ -44,7 +45,7 @@ export async function notifyOfLostFiles(copy: Delivery, out: Outbound): Promise<
     openly: isElsewhere
       ? {
           address: mirrors.address,
-          message: { text: `Not passed on: ${named}. ${nextStep(files)}`, replyToId: messageId },
+          message: { text: `Not passed on: ${nameAll(false)}. ${nextStep(files)}`, replyToId: messageId },
           isForEach: true,
         }
       : undefined,
@@ -59,7 +60,8 @@ async function knownBefore({ id, targetId }: Delivery, { store: { outbox } }: Ou
   return versions.flatMap((version) => (version && version.id !== id ? lostFilesOf(version) : []));
 }
 
-const nameWithReason = ({ name, why }: LostFile) => `${escapeMarkdown(name)} (${escapeMarkdown(why)})`;
+const nameWithReason = ({ name, why, detail = why }: LostFile, hasRole: boolean) =>
+  `${escapeMarkdown(name)} (${escapeMarkdown(hasRole ? detail : why)})`;
 
 const nextStep = (files: readonly LostFile[]) =>
   files.some(({ isTooLarge }) => isTooLarge)

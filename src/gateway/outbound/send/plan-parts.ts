@@ -4,6 +4,7 @@ import type { Address } from "../../../domain/chat/address.js";
 import type { OutboundMessage } from "../../../domain/chat/message.js";
 import type { Delivery, DeliveryPart } from "../../../domain/store.js";
 import { newId } from "../../../lib/id.js";
+import { withClosedTurns, withoutTurns } from "../../../lib/text/control-characters.js";
 
 type Bare = Pick<DeliveryPart, "operation" | "messageId" | "part">;
 
@@ -41,9 +42,29 @@ export function overwrite(
 
 /** The adapter's parts; an adapter that throws or gives none has refused the message for good. */
 export function encode(message: OutboundMessage, at: Address, adapter: Adapter, plain: boolean): EncodedPart[] {
-  const parts = adapter.encode(message, whereTo(at, message), { plain });
+  const parts = adapter.encode(withoutForeignTurns(message), whereTo(at, message), { plain });
   if (parts.length === 0) throw new Error(`${adapter.platform} made no request of the message`);
   return parts;
+}
+
+/** Words of strangers in it turn nothing around that is shown after them. */
+function withoutForeignTurns(message: OutboundMessage): OutboundMessage {
+  const { text, card } = message;
+  const bare = (words: string | undefined) => words && withoutTurns(words);
+  const shown = { ...message, text: withClosedTurns(text) };
+  if (!card) return shown;
+  const bareCard = {
+    ...card,
+    title: bare(card.title),
+    text: card.text && withClosedTurns(card.text),
+    fields: card.fields?.map(({ name, value, ...field }) => ({
+      ...field,
+      name: withoutTurns(name),
+      value: withClosedTurns(value),
+    })),
+    footer: bare(card.footer),
+  };
+  return { ...shown, card: bareCard };
 }
 
 /** A message may name a thread of its own. */
