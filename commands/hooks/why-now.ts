@@ -161,11 +161,11 @@ async function waitsSince(
   deps: CommandDeps,
   hookId: string,
   recorded: LastTime | undefined,
-): Promise<LastTime | undefined> {
+): Promise<(LastTime & { waitingId: string }) | undefined> {
   const waiting = await deps.automations?.runs.newestWaiting(hookId);
   if (waiting === undefined || hasStarted(waiting) || waiting.createdAt <= (recorded?.at ?? 0)) return undefined;
   const why = backgroundText(deps, waiting, deps.clock.now());
-  return { at: waiting.createdAt, ran: false, isRun: true, why, isKeptOff: false };
+  return { at: waiting.createdAt, ran: false, isRun: true, why, isKeptOff: false, waitingId: waiting.id };
 }
 
 /** What is so now, where that differs from then or may differ. */
@@ -285,16 +285,19 @@ function firingNow(deps: CommandDeps, { hook }: HookInfo): string | undefined {
 
 const MAX_WAITING = 100;
 
-/** Runs that are stored, and wait while one is under way. */
+/** Runs that are stored and wait, beside the one that was told: one that is under way, or the waiting one with this id. */
 async function waitingText(
   { automations }: CommandDeps,
   { id: hookId, enabled }: HookInfo,
+  told: { isUnderWay: boolean; waitingId: string | undefined },
 ): Promise<string | undefined> {
-  const waiting = (await automations?.runs.brief({ hookId, status: "backgrounded", limit: MAX_WAITING }))?.length ?? 0;
+  const all = (await automations?.runs.brief({ hookId, status: "backgrounded", limit: MAX_WAITING })) ?? [];
+  const waiting = all.filter(({ id }) => id !== told.waitingId).length;
   if (waiting === 0) return undefined;
   const [wait, their, are] = waiting === 1 ? ["waits", "its", "is"] : ["wait", "their", "are"];
   const end = enabled ? "" : `, and ${are} skipped then, because the hook is disabled`;
-  return `${waiting === MAX_WAITING ? "At least " : ""}${count(waiting, "more run")} ${wait} for ${their} turn${end}.`;
+  const isMore = told.isUnderWay || waiting < all.length;
+  return `${all.length === MAX_WAITING ? "At least " : ""}${count(waiting, isMore ? "more run" : "run")} ${wait} for ${their} turn${end}. ${code("/runs queued")} lists what waits.`;
 }
 
 export async function explainNow(deps: CommandDeps, context: CommandContext, hook: HookInfo): Promise<CommandAnswer> {
@@ -317,7 +320,8 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
   const broken = brokenOf(deps, hook.id);
   const now = deps.clock.now();
   const onRecord = last && (await lastTime(deps, context, hook, last));
-  const recorded = (await waitsSince(deps, hook.id, onRecord)) ?? onRecord;
+  const waiting = await waitsSince(deps, hook.id, onRecord);
+  const recorded = waiting ?? onRecord;
   const then = cutOffSince(row, recorded) ?? recorded;
   const off = await offAfter(deps, hook, then);
   const cut = off === undefined ? await cutAfter(deps, hook, then) : undefined;
@@ -344,7 +348,12 @@ export async function explainNow(deps: CommandDeps, context: CommandContext, hoo
       running
         ? `${code(hook.id)} ${runningNowText(running)} (${code(rootOf(running.dispatchId))}).`
         : headline(hook, point, then, { runs, waits, isManual, off, isRecorded, isFollowed: cut !== undefined, now }),
-      running && (await waitingText(deps, hook)),
+      await waitingText(deps, hook, {
+        isUnderWay: running !== undefined,
+        waitingId: running
+          ? undefined
+          : (waiting?.waitingId ?? last?.runs.find(({ hookId }) => hookId === hook.id)?.id),
+      }),
       !running && cut,
       !running && then?.end,
       !running && firingNow(deps, hook),

@@ -368,6 +368,35 @@ hooks:
   await until(async () => !(await ask("/status")).includes("max_running"), "room");
 });
 
+const ONE_PLACE = `import { existsSync } from "node:fs";
+export default { id: "ops", setup({ hooks }) {
+  const wait = async () => { while (!existsSync("FOLDER/go")) await new Promise((done) => setTimeout(done, 20)); };
+  const only = (word) => ({ execution: "background", match: { when: 'payload.message.text.startsWith("' + word + '")' } });
+  hooks.registerVoid("message_received", wait, { id: "occupy", ...only("occupy") });
+  hooks.registerVoid("message_received", () => {}, { id: "mine", ...only("mine") });
+} };`;
+
+it("a run that waits for a place is told also when a later message did not match its hook", async () => {
+  const { live, ask } = await lab("\nautomations: { max_running: 1 }\n", ONE_PLACE);
+  const waits = "1 run waits for its turn. /runs queued lists what waits.";
+  await live.say("occupy it");
+  await until(async () => (await ask("/hooks why ops.occupy")).includes("is running now"), "the place being taken");
+  await live.say("mine");
+  const own = await until(async () => {
+    const now = await ask("/hooks why ops.mine");
+    return now.includes("It has not run yet") ? now : undefined;
+  }, "the run that waits");
+  expect(own).not.toContain("waits for its turn");
+  await live.say("other");
+  const why = await until(async () => {
+    const now = await ask("/hooks why ops.mine");
+    return now.includes("is false") ? now : undefined;
+  }, "the later message");
+  expect(why).toContain(waits);
+  live.write("go", "");
+  await until(async () => !(await ask("/hooks why ops.mine")).includes(waits), "its run");
+});
+
 const REACT = `export default { id: "ops", setup({ hooks }) {
   hooks.registerVoid("reaction_added", () => {}, { id: "react" });
   hooks.registerClaiming("inbound_claim", () => { throw new Error("the pot is empty"); }, {
