@@ -1,5 +1,11 @@
 /** How runs of configured hooks look in an answer. */
-import type { AttemptRecord, AutomationRun, AutomationRunStatus, StepRecord } from "../../src/domain/automation.js";
+import {
+  type AttemptRecord,
+  type AutomationRun,
+  type AutomationRunStatus,
+  type StepRecord,
+  wordsOnlyText,
+} from "../../src/domain/automation.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/time/duration.js";
 import { ago, block, clip, code, jsonBlock, plain, table } from "../show/text.js";
@@ -83,6 +89,7 @@ export interface Reading {
 export function attemptDetails(attempt: AttemptRecord, reading: Reading, perStep: number): string[] {
   const { isOpen, showsErrors, hidden } = reading;
   const { steps, rendered, output, toolCalls = [], usage } = attempt;
+  const wordsOnly = wordsOnlyText(attempt);
   const results = steps.flatMap(({ step, result, error }, index) => {
     const name = `**${index + 1}. ${step}**`;
     if (error !== undefined) return [`${name}: ${showsErrors ? plain(error) : hidden}`];
@@ -94,6 +101,7 @@ export function attemptDetails(attempt: AttemptRecord, reading: Reading, perStep
     ...(rendered === undefined
       ? []
       : [isOpen ? `**Rendered**\n${block(clip(rendered, 900))}` : `**Rendered**: ${hidden}`]),
+    ...(wordsOnly === undefined ? [] : [wordsOnly]),
     ...toolCalls.map(
       ({ tool, latencyMs, error }) =>
         `${code(tool)} ${formatDuration(latencyMs)}${error ? ` ✗ ${showsErrors ? plain(error) : hidden}` : ""}`,

@@ -4,7 +4,7 @@
  * gateway itself has to say about hooks.
  */
 import { createHash } from "node:crypto";
-import { type AutomationRun, NO_HERE } from "../domain/automation.js";
+import { type AutomationRun, NO_HERE, wordsOnlyText } from "../domain/automation.js";
 import { type Address, formatAddress, parseAddress } from "../domain/chat/address.js";
 import type { About } from "../domain/chat/hearing.js";
 import type { Button, OutboundMessage } from "../domain/chat/message.js";
@@ -226,6 +226,12 @@ function quotedReason(run: AutomationRun, outcome: RunOutcome, maySay: boolean):
 }
 
 /** A run ends before its messages are sent, and hooks or the platform may withhold them. */
-const seenIn = ({ hookId }: AutomationRun) => `\`/runs ${hookId}\` shows what was sent.`;
+function seenIn({ hookId, id, attempts }: AutomationRun): string {
+  const last = attempts.at(-1);
+  const wordsOnly = last && wordsOnlyText(last);
+  return wordsOnly === undefined
+    ? `\`/runs ${hookId}\` shows what was sent.`
+    : `${wordsOnly} \`/run ${id}\` shows its answer.`;
+}
 
 const times = (count: number) => (count === 1 ? "one time" : `${count} times`);

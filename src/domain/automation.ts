@@ -81,6 +81,13 @@ export function failedCallsText(of: Parameters<typeof toolCallsOf>[0]): string |
   return `${which} failed: ${[...new Set(failed.map(({ tool }) => tool))].join(", ")}`;
 }
 
+/** A model answered it in words only, and did not act. Undefined for other runs. */
+export function wordsOnlyText({ status, toolCalls }: Pick<AttemptRecord, "status" | "toolCalls">): string | undefined {
+  return status === "succeeded" && toolCalls?.length === 0
+    ? "The model called no tool, so the run changed and sent nothing."
+    : undefined;
+}
+
 /** As the model's provider reports it. */
 export interface ModelUsage {
   model: string;

@@ -87,6 +87,34 @@ hooks:
   expect(told).not.toContain('"sent\\":');
 });
 
+test("a model that answers in words and calls no tool is told so: the run changed and sent nothing", async () => {
+  const server = new LLMock({ port: 0 });
+  await server.start();
+  onTestFinished(() => server.stop());
+  server.onMessage(/./, { content: "just words" });
+  const live = await liveApp({
+    "hookgate.yaml": `
+models: { available: { small: { provider: openai-compatible, url: "${server.url}/v1", model: m } } }
+outgoing: { allow: ["127.0.0.1"] }
+hooks:
+  - { id: reporter, trigger: manual, notify: { on: [succeeded], to: ["web:web:dm-1"] }, run: { agent: { prompt: tell them, tools: [send_message], send_to: ["web:web:general"] } } }
+`,
+  });
+  const ask = async (line: string) =>
+    ((await live.post("/api/command", { line })) as { text: string }).text.replaceAll("\\", "");
+  const told = "The model called no tool, so the run changed and sent nothing.";
+  const fired = await ask("/fire-hook reporter {} live=true");
+  expect(fired).toMatch(/✓ succeeded/);
+  expect(fired).toContain(told);
+  const [run] = await live.runs("reporter");
+  expect(await ask(`/run ${run?.id}`)).toContain(told);
+  const notices = await until(async () => {
+    const texts = await live.room("dm-1");
+    return texts.length === 1 && texts;
+  }, "the notice");
+  expect(notices[0]).toContain(`${told} /run ${run?.id} shows its answer.`);
+});
+
 test("a run all of whose tool calls failed is a failed run everywhere, and one with some of them says so everywhere", async () => {
   const server = new LLMock({ port: 0 });
   await server.start();
