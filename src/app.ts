@@ -99,6 +99,7 @@ async function start(base: Base): Promise<App> {
 function followSteps(parts: Parts): void {
   const { clock, logger, followed, store } = parts.ground;
   clock.onStep((stepMs) => {
+    parts.commandDeps.about.startedAt += stepMs;
     Promise.all([parts.gateway.clockStepped(stepMs), store.shiftWaits(stepMs)])
       .then(() => parts.wakeWaiting())
       .then(followed.note)

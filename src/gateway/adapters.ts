@@ -115,6 +115,14 @@ export class Adapters {
     });
   }
 
+  /** The clock was set: how long each has been in its state does not change by that. */
+  shift(stepMs: number): void {
+    for (const one of this.#all.values()) {
+      one.since += stepMs;
+      if (one.awaySince !== undefined) one.awaySince += stepMs;
+    }
+  }
+
   async #keepRunning(one: Supervised): Promise<void> {
     const { clock, logger } = this.#options;
     const { signal } = this.#stop;

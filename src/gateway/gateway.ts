@@ -400,7 +400,9 @@ class RunningGateway implements Gateway {
 
   async clockStepped(stepMs: number): Promise<void> {
     if (this.#phase !== "running") return;
-    const { inbox, outbox } = this.#deps.store;
+    const { adapters, store } = this.#deps;
+    const { inbox, outbox } = store;
+    adapters.shift(stepMs);
     this.#out.startedAt += stepMs;
     this.#out.outages.shift(stepMs);
     await Promise.all([this.#out.pauses.shift(stepMs), this.#conversations.shift(stepMs), inbox.shift(stepMs)]);

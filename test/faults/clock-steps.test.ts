@@ -55,6 +55,19 @@ it.each([-10 * MINUTE_MS, -DAY_MS])(
   90_000,
 );
 
+it("/status shows how long the gateway is up and its platforms are online, also after the clock moved", async () => {
+  const { stack, step } = await setUp();
+  for (const ms of [-60 * MINUTE_MS, DAY_MS]) {
+    step(ms);
+    const direction = ms < 0 ? "backward" : "forward";
+    await until(() => stack.gateway.output().includes(`The system clock moved ${direction}`), "the step", 10_000);
+    const { text } = await invoke(stack.gateway.url, "/status");
+    expect(text).toMatch(/web online for \d/);
+    expect(text).toMatch(/\bup \d/);
+    expect(text).not.toMatch(/(online for|\bup) (0 ms|\d+ [hd])/);
+  }
+}, 90_000);
+
 it("a limit of Discord lasts no longer when the clock moves backward", async () => {
   const { stack, step } = await setUp();
   const { discord, platforms } = stack;
