@@ -56,6 +56,15 @@ describe("redact", () => {
     expect(await send(rig, "about Project Falcon")).toBe("about [redacted]");
   });
 
+  it("is recorded as a change only where something was taken out", async () => {
+    const rig = await start([example("redact")]);
+    const message = { text: "good morning", replyToId: undefined, card: { title: "news", fields: [] } };
+    await rig.gateway.send(ROOM, message, alert("a"));
+    await send(rig, "card 4111 1111 1111 1111");
+    const runs = rig.dispatches.filter(({ point }) => point === "message_sending").map((one) => one.runs[0]?.outcome);
+    expect(runs).toEqual(["passed", "modified"]);
+  });
+
   it("leaves numbers that are no card numbers", async () => {
     const rig = await start([example("redact")]);
     for (const text of [

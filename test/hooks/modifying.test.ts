@@ -41,6 +41,22 @@ describe("modifying hooks", () => {
     expect(records[0]?.runs.map(({ diff }) => diff)).toEqual([{ text: "", count: 0, flag: false }, { cancel: true }]);
   });
 
+  it("that give back what is there already have passed, and are not named as what changed it", async () => {
+    const { hooks, records } = setUp();
+    hooks.registerModifying("sending", ({ message }) => ({ message: { ...message } }), { id: "same", sees: "merged" });
+    expect(await hooks.fireModifying("sending", sending())).toEqual(sending());
+    expect(records[0]).toMatchObject({ outcome: "passed", runs: [{ outcome: "passed" }] });
+    expect(records[0]?.provenance).toBeUndefined();
+    expect(records[0]?.runs[0]?.diff).toBeUndefined();
+    hooks.registerModifying("sending", ({ message }) => ({ message, text: "x" }), { id: "other", sees: "merged" });
+    await hooks.fireModifying("sending", sending());
+    expect(records[1]).toMatchObject({ outcome: "modified", provenance: { text: "other" } });
+    expect(records[1]?.runs.map(({ outcome, diff }) => [outcome, diff])).toEqual([
+      ["passed", undefined],
+      ["modified", { text: "x" }],
+    ]);
+  });
+
   it("take null and undefined for no opinion, as the whole answer and per key", async () => {
     const { hooks, records } = setUp();
     hooks.registerModifying("sending", () => null);

@@ -13,10 +13,13 @@ export class ModifyingRules implements Rules<Fields> {
   private merged: Fields | undefined;
   /** key → the hook that set it. */
   private provenance: Record<string, string>;
+  /** The same of those whose value differs from the one before it. */
+  private changes: Record<string, string>;
 
   constructor() {
     this.merged = undefined;
     this.provenance = NOBODY;
+    this.changes = NOBODY;
   }
 
   contextFor(sequence: Sequence<Fields>, entry: Entry): HookRun {
@@ -73,8 +76,12 @@ export class ModifyingRules implements Rules<Fields> {
         this.merged = {};
         this.provenance = {};
       }
+      const before = Object.hasOwn(this.merged, key) ? this.merged[key] : (sequence.payload as Fields)[key];
       this.merged[key] = copyOf(patch[key]);
       this.provenance[key] = entry.id;
+      if (isDeepStrictEqual(before, patch[key])) continue;
+      if (this.changes === NOBODY) this.changes = {};
+      this.changes[key] = entry.id;
       // What it named, which may be a part of the value.
       if (sequence.recording !== undefined) diff[key] = copyOf((value as Fields)[key]);
     }
@@ -104,12 +111,12 @@ export class ModifyingRules implements Rules<Fields> {
     const { merged } = this;
     const { recording, failure } = sequence;
     if (recording !== undefined) {
-      if (merged === undefined) recording.end(sequence, { outcome: failedIf(failure) });
+      if (merged === undefined || this.changes === NOBODY) recording.end(sequence, { outcome: failedIf(failure) });
       else
         recording.end(sequence, {
           outcome: failure === undefined ? (vetoOf(merged)?.outcome ?? "modified") : "failed",
           result: copyOf(merged),
-          provenance: this.provenance,
+          provenance: this.changes,
         });
     }
     return merged ?? {};
