@@ -322,3 +322,55 @@ it("a correction that may have arrived and is tried again apart is not passed by
   await passTimeUntil((edit) => edit?.status === "sent", second);
   expect(rig.platform.texts()).toEqual(["second"]);
 });
+
+describe.each(["message", "correction"] as const)(
+  "a %s whose first part is in doubt, and whose others were not sent",
+  (what) => {
+    it("may still be shown once a person saw that part, after its author deleted it", async () => {
+      const { rig, near, far, answer, correct, remove } = await startDesk();
+      const text = "a long answer ".repeat(5);
+      if (what === "correction") await answer("the secret answer");
+      near.width = 40;
+      near.script = ({ kind }) => (kind === "create" ? LOST : undefined);
+      await (what === "correction" ? correct(text) : answer(text));
+      near.script = () => undefined;
+      const [doubted, deletion] = what === "correction" ? ["d_m3e0", "d_m4x0"] : ["d_m2f", "d_m3x0"];
+      expect(await rig.store.outbox.get(doubted)).toMatchObject({ status: "held" });
+      await remove();
+      expect(await rig.store.outbox.get(deletion)).toMatchObject({ reason: `what it changes is held: ${doubted}` });
+      await rig.gateway.release(doubted, true);
+      await rig.clock.advance(2_000);
+      await rig.idle();
+      expect(near.texts("dm-5")).toHaveLength(1);
+      expect((await rig.store.outbox.get(doubted))?.reason).toMatch(
+        /^deleted before it was sent \(1 of \d parts were sent\)$/,
+      );
+      expect(await rig.store.outbox.get(deletion)).toMatchObject({
+        status: "dead",
+        reason: expect.stringContaining(BY_HAND),
+      });
+      expect(far.texts("dm-7").at(-1)).toMatch(/^\*\*Your message was not deleted in.*It may still be shown there/s);
+    });
+  },
+);
+
+it("a part that a person saw may still be shown, when the part after it is in doubt, too, and not there", async () => {
+  const { rig, near, far, answer, remove } = await startDesk();
+  near.width = 40;
+  near.script = () => LOST;
+  await answer("a long answer ".repeat(5));
+  await rig.gateway.release("d_m2f", true);
+  await rig.idle();
+  expect(await rig.store.outbox.get("d_m2f")).toMatchObject({ status: "held" });
+  near.script = () => undefined;
+  await remove();
+  await rig.gateway.release("d_m2f", false);
+  await rig.clock.advance(2_000);
+  await rig.idle();
+  expect(await rig.store.outbox.get("d_m2f")).toMatchObject({ status: "cancelled" });
+  expect(await rig.store.outbox.get("d_m3x0")).toMatchObject({
+    status: "dead",
+    reason: expect.stringContaining(BY_HAND),
+  });
+  expect(far.texts("dm-7").at(-1)).toContain("It may still be shown there");
+});

@@ -38,10 +38,12 @@ export const mayBeShown = ({ status, operation, mayHaveArrived: isMarked }: Deli
 export const isUnknownToUs = ({ status, operation, messageId }: DeliveryPart): boolean =>
   status === "sent" && operation === "create" && messageId === undefined;
 
-/** It posted a message, or may have, of which the platform never said the id. Not when its author deleted it: a person saw that it is not there. */
+/** It posted a message, or may have, of which the platform never said the id. Not what a person saw is not there, when its author deleted it. */
 export function mayHaveHidden({ status, operation, parts, reason }: Delivery): boolean {
-  if (operation === "delete" || reason === DELETED_BEFORE) return false;
-  if (isUntold(reason) || (status === "sent" && parts.length === 0) || parts.some(isUnknownToUs)) return true;
+  if (operation === "delete") return false;
+  if (parts.some(isUnknownToUs)) return true;
+  if (reason === DELETED_BEFORE) return false;
+  if (isUntold(reason) || (status === "sent" && parts.length === 0)) return true;
   // What was refused for certain keeps the mark of its last request.
   const isDoubtful =
     status === "held" || isUnderWay({ status }) || saysInDoubt(reason) || reason === SUPERSEDED_IN_DOUBT;

@@ -54,8 +54,8 @@ export async function findTarget(targetId: string, delivery: Delivery, out: Outb
   if (outOfReach > 0) noteOutOfReach(delivery, out);
   if (isDelete && posted.length === 0) {
     if (outOfReach > 0) return { kind: "ended", status: "cancelled", reason: OUT_OF_REACH };
-    // A person confirmed one that came out of a backup without its parts.
-    if (target.status === "sent" && (target.parts.length === 0 || target.parts.some(isUnknownToUs)))
+    // A person confirmed it, or a part of it whose rest was never sent, or one that came out of a backup without its parts.
+    if ((target.status === "sent" && target.parts.length === 0) || target.parts.some(isUnknownToUs))
       return { kind: "ended", status: "dead", reason: NO_ID_TO_DELETE };
     if (isInDoubt(target)) return { kind: "ended", status: "dead", reason: NOT_KNOWN_TO_DELETE };
     return { kind: "ended", status: "sent", reason: "there was nothing to delete" };

@@ -40,5 +40,6 @@ function isUnclear(edit: Delivery): boolean {
   const { operation, status, parts } = edit;
   if (operation !== "edit" || parts.some((part) => part.operation === "edit")) return false;
   if (isUnderWay(edit)) return parts.some(mayBePosted);
-  return status === "sent" ? parts.length === 0 || parts.some(isUnknownToUs) : maySeeIt(edit);
+  if (parts.some(isUnknownToUs)) return true;
+  return status === "sent" ? parts.length === 0 : maySeeIt(edit);
 }
