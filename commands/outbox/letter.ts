@@ -96,7 +96,7 @@ export function unreadableText(ids: readonly string[]): string | undefined {
 /** The same of changes that Hookgate cannot make. */
 export function leftToPeopleText(ids: readonly string[]): string | undefined {
   if (ids.length === 0) return undefined;
-  return `${count(ids.length, "change")} left out: ${ids.length === 1 ? "it" : "they"} cannot be tried again (${namedText(ids)}). ${code("/outbox show ID")} shows why; ${code("/outbox purge ID")} then deletes one from the outbox.`;
+  return `${count(ids.length, "message")} left out: ${ids.length === 1 ? "it" : "they"} cannot be tried again (${namedText(ids)}). ${code("/outbox show ID")} shows why; ${code("/outbox purge ID")} then deletes one from the outbox.`;
 }
 
 const namedText = (ids: readonly string[]): string =>

@@ -361,7 +361,7 @@ it.each([
     for (const verb of ["retry", "release"])
       expect((await ask(`/outbox ${verb} ${deletion.id}`)).text).toContain("cannot be tried again");
     const retried = await ask("/outbox retry all");
-    expect(retried.text).toContain(`1 change left out: it cannot be tried again (\`${deletion.id}\`).`);
+    expect(retried.text).toContain(`1 message left out: it cannot be tried again (\`${deletion.id}\`).`);
     expect(retried.data).toMatchObject({ retried: [] });
     const why = (await ask(`/hooks why message=${deletion.id}`)).text;
     expect(why.match(/delete it in the chat by hand/g)).toHaveLength(1);

@@ -96,11 +96,18 @@ export const OLD_PART_LEFT =
 /** How the reason of an edit or deletion starts whose message was deleted from the outbox. */
 export const TARGET_UNKNOWN = "what it changes is not known any more";
 
+/** How the reason starts of what has no place any more: what was posted there is gone, too. */
+export const CHAT_GONE =
+  "its channel or thread was deleted, so nothing is shown there any more, and nothing can be posted there";
+
+export const isChatGone = (reason: string | undefined): boolean => reason?.startsWith(CHAT_GONE) === true;
+
 /** Trying it again ends in the same way. */
 export const isLeftToPeople = (reason: string | undefined): boolean =>
   reason === NO_ID_TO_DELETE ||
   reason === NOT_KNOWN_TO_DELETE ||
   reason === OLD_PART_LEFT ||
+  isChatGone(reason) ||
   reason?.startsWith(TARGET_UNKNOWN) === true;
 
 /** How the reason of a delivery starts that an operator withdrew. */

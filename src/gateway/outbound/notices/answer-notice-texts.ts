@@ -4,6 +4,7 @@ import { hasRole, type Role } from "../../../domain/chat/identity.js";
 import {
   heldBehind,
   isAmbiguous,
+  isChatGone,
   isLeftToPeople,
   OLD_PART_LEFT,
   saysInDoubt,
@@ -65,7 +66,8 @@ export function purgedTexts(delivery: Delivery, { offers }: Outbound): NoticeTex
   const { operation, address } = delivery;
   const isInDoubt = isAmbiguous(delivery) || saysInDoubt(delivery.reason);
   const place = offers.placeName(address) ?? formatAddress(address);
-  const { doubted, failed, unchanged } = CHANGES[operation];
+  const { doubted, failed } = CHANGES[operation];
+  const unchanged = unchangedText(operation, delivery.reason);
   const what = isInDoubt ? `It is not known whether ${doubted} in ${place}` : `${failed} in ${place}`;
   const next = operation !== "send" || isInDoubt ? "" : "To answer, write another message.";
   const openly = isInDoubt ? IN_DOUBT_HERE : NOT_PASSED_ON[operation];
@@ -88,7 +90,8 @@ function privatelyNotPassedOn(delivery: Delivery, { ending, reason, isInDoubt }:
   const { id, address, operation, answers, targetId, cause } = delivery;
   const byOperators = hasRole(answers?.role, "operator") ? "" : " (operators)";
   const place = offers.placeName(address) ?? formatAddress(address);
-  const { doubted, failed, does, unchanged } = CHANGES[operation];
+  const { doubted, failed, does } = CHANGES[operation];
+  const unchanged = unchangedText(operation, reason);
   const what = isInDoubt
     ? `It is not known whether ${doubted} in ${place}.`
     : `${failed} in ${place}: it was ${ending === "dead" ? "given up" : ending}.`;
@@ -112,6 +115,9 @@ function privatelyNotPassedOn(delivery: Delivery, { ending, reason, isInDoubt }:
               : "To answer, write another message.";
   return `${shown}\`/outbox show ${id}\` has the details. ${next}`.trimEnd();
 }
+
+const unchangedText = (operation: Delivery["operation"], reason: string | undefined): string =>
+  isChatGone(reason) ? "" : CHANGES[operation].unchanged;
 
 /** `unchanged`: what the person at the other end sees meanwhile. */
 const CHANGES = {

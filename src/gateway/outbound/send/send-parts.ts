@@ -75,7 +75,7 @@ export async function sendParts(
           messageId = result.messageId;
           part.lostFiles = result.lostFiles;
           if (part.operation === "create") out.outages.answered(delivery);
-        } else if (result.kind === "gone" && part.operation === "delete")
+        } else if (part.operation === "delete" && isGone(result))
           messageId = part.messageId ?? ""; // as was wanted
         else if (await wasChanged(delivery, out)) return "again";
         else return await takeResult(result, delivery, part, adapter, out, out.clock.monotonic() - startedMs);
@@ -128,6 +128,10 @@ export async function sendParts(
   if (crowded) await crowded;
   return "next";
 }
+
+/** The message is not there, or all of its chat is not. */
+const isGone = (result: SendResult): boolean =>
+  result.kind === "gone" || (result.kind === "permanent" && result.isChatGone === true);
 
 /** As the store marks it. */
 function begin(part: DeliveryPart, afterMs: number): void {

@@ -1,7 +1,7 @@
 /** What follows from a request that was not plainly sent. The one place that decides about retries, dead letters and other ways out. */
 import type { Adapter, SendResult } from "../../../domain/chat/adapter.js";
 import { openlyId } from "../../../domain/chat/openly.js";
-import { IN_DOUBT, mayBeShown, saysInDoubt } from "../../../domain/deliveries/given-up.js";
+import { CHAT_GONE, IN_DOUBT, mayBeShown, saysInDoubt } from "../../../domain/deliveries/given-up.js";
 import { queueOf, waitsAlone } from "../../../domain/deliveries/outbox-queue.js";
 import { partCountText } from "../../../domain/deliveries/part-count.js";
 import type { Delivery, DeliveryPart, NewDelivery } from "../../../domain/store.js";
@@ -79,14 +79,16 @@ export async function takeResult(
         return waitAsAsked(delivery, { askedMs: nextPauseMs(delivery, out), scope: "delivery", why }, out);
       }
       if (thread) return followMove(shownNowhere(delivery), thread, adapter, out);
-      // What was refused now may have been posted by the request before.
-      if (mayBeShown(part)) return holdInDoubt(delivery, result.error, out);
+      // What was refused now may have been posted by the request before. What is gone shows no correction.
+      if (mayBeShown(part) && !(result.isChatGone && part.operation === "edit"))
+        return holdInDoubt(delivery, result.error, out);
       // That there is no answer is refused in the answer's place, too: the person is told privately.
       if (delivery.isCourtesy && delivery.interaction) return withoutInteraction(delivery, adapter, out);
       const asked = await askPrivately(delivery, adapter, out);
       if (asked) return asked;
       await sayOpenly(delivery, out);
-      return finish(tried(delivery), "dead", withPartCount(delivery, result.error), out);
+      const error = result.isChatGone ? `${CHAT_GONE}: ${result.error}` : result.error;
+      return finish(tried(delivery), "dead", withPartCount(delivery, error), out);
     }
   }
 }
