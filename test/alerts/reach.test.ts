@@ -224,6 +224,119 @@ it("a private page that is lost goes to the next person of the rota, and to the 
   expect(on.posted("loop:bot:dm-ann").filter(({ text }) => text.includes("Escalated"))).toHaveLength(1);
 });
 
+/** `ann` was on call until 10:00; the others are from 10:30 on. */
+const gap = (...names: string[]) => {
+  const from = (index: number) => (index < names.length ? `${11 + index}:30` : "24:00");
+  const shifts = names.map((person, index) => ({ from: from(index), to: from(index + 1), person }));
+  return { support: { timezone: "UTC", shifts: [{ from: "00:00", to: "10:00", person: "ann" }, ...shifts] } };
+};
+const inGap = (names: string[], { ann = "loop:7", fallback = OPS, ...step }: Record<string, unknown> = {}) => ({
+  ...route({ escalate: [{ after: "5s", mention: ["oncall:support"], ...step }] }),
+  fallback: [fallback],
+  people: { ann: [ann], ben: ["other:8"], cid: ["other:9"] },
+  rotas: gap(...names),
+});
+function gapOnTwo() {
+  const { loop, other } = twoPlatforms();
+  refuse(other, "dm-ben", "dm-cid");
+  const chats: Record<string, string> = { "other:8": "ben", "other:9": "cid" };
+  const more = {
+    platform: loop,
+    others: [other],
+    direct: (ref: string) => (chats[ref] ? parseAddress(`other:bot:dm-${chats[ref]}`) : undefined),
+    personOf: ({ chatId }: { chatId: string }) => Object.keys(chats).find((ref) => chatId === `dm-${chats[ref]}`),
+  };
+  return { other, more };
+}
+const whomOf = (posted: { body: Record<string, unknown>; text: string }[]) =>
+  posted.flatMap(({ body, text }) =>
+    text.includes("Escalated: step 1 of 1 (ann)") ? ((body.mentions as { users?: string[] })?.users ?? []) : [],
+  );
+const stepsOf = async (on: Watch, id: string) =>
+  (await on.alerts.history(id)).flatMap(({ event, reason }) =>
+    event === "escalate" ? (/step 1 of 1(?: \(([^)]*)\))?/.exec(reason ?? "")?.[1] ?? "no one") : [],
+  );
+
+it.each([[["ben"]], [["ben", "cid"]]])(
+  "no one is on call, and each private chat refuses (%s): the person of the rota after that is mentioned where the page is",
+  async (people) => {
+    const { more } = gapOnTwo();
+    const on = await watch(inGap(people), more);
+    const { id } = await on.raise();
+    await on.advance(MINUTE);
+    expect(whomOf(on.posted())).toEqual(["7"]);
+    expect(await stepsOf(on, id)).toEqual([...people, "ann"]);
+    const page = on.posted().find(({ text }) => text.includes("Escalated: step 1 of 1 (ann)"))?.text;
+    expect(page).toContain("ann is the next person who can be notified, and is mentioned");
+    expect(page).toContain(`The private message to ${people.at(-1)} did not arrive`);
+    expect(on.posted()[0]?.text).not.toContain("notified none of its people");
+    expect(await ownAlerts(on)).toEqual([]);
+    expect((await on.alerts.onCall())[0]?.standIns).toEqual([
+      { route: "default", step: 1, person: "ann", isInstead: true },
+    ]);
+  },
+);
+
+it("no one is on call, the private chat refuses, and the next person has an account at the fallback only: mentioned there, once", async () => {
+  const { more } = gapOnTwo();
+  const third = new LoopbackPlatform("third", { idempotentCreate: true });
+  third.width = 10_000;
+  const config = inGap(["ben"], { ann: "third:7", fallback: "third:bot:ops" });
+  const on = await watch(config, { ...more, others: [...more.others, third] });
+  const { id } = await on.raise();
+  await on.advance(MINUTE);
+  expect(whomOf(third.messages)).toEqual(["7"]);
+  expect(await stepsOf(on, id)).toEqual(["ben", "ann"]);
+  expect(await ownAlerts(on)).toEqual([]);
+});
+
+it("no one is on call, the private chat refuses, and the step has a webhook: that is called once, and the next person is mentioned", async () => {
+  const { url, taken, close } = await hook();
+  try {
+    const { more } = gapOnTwo();
+    const on = await watch(inGap(["ben"], { webhook: url }), more);
+    await on.raise();
+    await on.advance(MINUTE);
+    const named = on.posted().filter(({ text }) => /Escalated: step 1 of 1 \(ann, /.test(text));
+    expect(named.map(({ body }) => body.mentions)).toEqual([{ users: ["7"] }]);
+    expect(taken.filter((text) => text.includes("(ben, "))).toHaveLength(1);
+    expect(taken.filter((text) => text.includes("(ann, "))).toHaveLength(1);
+  } finally {
+    close();
+  }
+});
+
+it("no one is on call, and the gateway is killed before the private chat refuses: the next person is mentioned after the start", async () => {
+  const { other, more } = gapOnTwo();
+  const refused = other.script;
+  other.script = ({ address: { chatId } }) =>
+    chatId === "dm-ben" ? { kind: "retry", scope: "chat", error: "503", afterMs: 10_000 } : undefined;
+  const on = await watch(inGap(["ben"]), more);
+  const { id } = await on.raise();
+  await on.clock.advance(5_000);
+  await on.settle({ isAway: true });
+  expect(await stepsOf(on, id)).toEqual(["ben"]);
+  await on.crash(1_000);
+  other.script = refused;
+  await on.clock.advance(15_000);
+  await on.advance(MINUTE);
+  expect(whomOf(on.posted())).toEqual(["7"]);
+  expect(await stepsOf(on, id)).toEqual(["ben", "ann"]);
+});
+
+it("no one is on call, and no one else of the rota can be notified: card, history and an alert say so, and so does the view of the rota", async () => {
+  const { more } = gapOnTwo();
+  const on = await watch(inGap(["ben", "cid"], { ann: "gone:7" }), more);
+  const { id } = await on.raise();
+  await on.advance(MINUTE);
+  expect(on.posted()[0]?.text).toContain("Escalation step 1 notified none of its people");
+  expect(await stepsOf(on, id)).toEqual(["ben", "cid", "no one"]);
+  expect((await ownAlerts(on)).map(({ signal: { title } }) => title)).toEqual([
+    expect.stringContaining("Escalation step 1 did not notify rota support"),
+  ]);
+  expect((await on.alerts.onCall())[0]?.unreached).toMatchObject([{ route: "default", step: 1 }]);
+});
+
 it.each([
   ["a step that was taken together with a later one", [["oncall:support"], ["gone"]], "step 1 of 2 (cid)"],
   ["a step that mentions another person", [["oncall:support", "zoe"]], "step 1 of 1 (zoe, cid)"],

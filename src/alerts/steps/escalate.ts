@@ -9,6 +9,7 @@ import {
   type TakenStep,
   type Urging,
 } from "../../domain/alerts/alert.js";
+import { isPrivatePage } from "../../domain/alerts/notice-words.js";
 import { IN_DOUBT } from "../../domain/deliveries/given-up.js";
 import { groupBy } from "../../lib/group-by.js";
 import type { Alerting } from "../alerting.js";
@@ -213,16 +214,15 @@ function stepAgain(
 function callsOthers(
   { arriving, notified, posted }: Reach,
   page: readonly Pick<Notice, "destination">[],
-  arrived: readonly Pick<Notice, "destination" | "mentions" | "sentTo">[],
+  arrived: readonly Pick<Notice, "destination" | "mentions" | "sentTo" | "copy">[],
   around: Alerting,
 ): boolean {
   if (arriving.some((chat) => !page.some(({ destination }) => destination === chat.destination))) return true;
   const isCalled = (person: readonly Mentioned[]) =>
-    arrived.some(({ destination, mentions, sentTo }) => {
-      const refs = mentions.map((one) => readMention(one).ref);
-      // Such a page mentions no one, and notifies its person.
-      const there = sentTo !== undefined ? person : person.filter(({ ref }) => refs.includes(ref));
-      return isReachedNow(destination, there, around);
+    arrived.some((notice) => {
+      const refs = notice.mentions.map((one) => readMention(one).ref);
+      const there = isPrivatePage(notice) ? person : person.filter(({ ref }) => refs.includes(ref));
+      return isReachedNow(notice.destination, there, around);
     });
   return groupBy(notified, ({ name }) => name).some(
     (person) => posted.some((chat) => isReachedNow(chat, person, around)) && !isCalled(person),

@@ -19,3 +19,7 @@ export const noticeWords = ({ sentences, step, sentTo, waitedSince, copy }: Noti
   waitedSince,
   copy,
 });
+
+/** Posted in a private chat: it mentions no one, and notifies its person. Its copies are in other chats, and notify those whom they mention. */
+export const isPrivatePage = ({ sentTo, copy }: Pick<NoticeWords, "sentTo" | "copy">): boolean =>
+  sentTo !== undefined && copy === undefined;
