@@ -38,6 +38,8 @@ export interface Step<Options = unknown> {
   assignee?(options: Options): string;
   /** Fields of the result that templates and conditions may name, with their types; a template that names another is refused at load. */
   readonly fields: Readonly<Record<string, FieldType>>;
+  /** Fields that are null where there is nothing of the kind; a template may ask for one with `if`. */
+  readonly nullable?: readonly string[];
   /** What the items of the lists among its fields are, by the name of the list. */
   itemsOf?(options: Options): Readonly<Record<string, JsonSchema>>;
   /** Throws for a failure. Must stop when `context.signal` aborts, and keep its result within `context.maxBytes`. */

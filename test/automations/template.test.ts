@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { shellStep } from "../../src/automations/steps/shell.js";
 import { compileOptions, formatPath, type TemplateNames, type TemplateScope } from "../../src/automations/template.js";
 import { inboundMessage } from "../../src/domain/chat/message.js";
 import { type JsonSchema, jsonSchemaOf } from "../../src/lib/validation/json-schema.js";
@@ -184,6 +185,46 @@ describe("a template is refused at load", () => {
   it("and is not rendered then", () => {
     const compiled = compileOptions({ text: "{{ event.a }}" }, names);
     expect(() => compiled.render(scope)).toThrow(expect.objectContaining({ code: "TEMPLATE_FAILED" }));
+  });
+});
+
+describe("a condition is accepted", () => {
+  const event: JsonSchema = {
+    type: "object",
+    properties: {
+      count: { type: "number" },
+      labels: { type: "array", items: { enum: ["red", "green"] } },
+      maybe: { type: ["number", "null"] },
+      state: { enum: ["open", "closed", null] },
+      task: { type: "object", properties: { labels: { type: "array" } }, required: ["labels"] },
+      text: { type: "string" },
+    },
+    required: ["count", "labels", "maybe", "state", "text"],
+  };
+
+  it.each([
+    ["of a number that may not be there", "{% if event.maybe or last_run_time_epoch %}{% endif %}"],
+    ["of a list in what may not be there", "{% if event.task.labels %}{% endif %}"],
+    ["of a text of an event", "{% if event.text %}{% endif %}"],
+    ["of what a step may lack", "{% if steps[0].signal or steps[0].error and steps[0].ok %}{% endif %}"],
+    ["of a size", "{% if steps[1].rows.size > 0 and event.labels.size == 2 %}{% endif %}"],
+    [
+      "of an empty output, an empty list, and nothing",
+      "{% if steps[0].stdout == empty or event.labels == blank or event.count == nil %}{% endif %}",
+    ],
+    ["of a text with a number in it", "{% if steps[0].stdout > 3 or event.count < '5' %}{% endif %}"],
+    ["of words that a field has", "{% if event.state == 'open' and event.labels contains 'red' %}{% endif %}"],
+    [
+      "of what a filter makes",
+      "{% assign n = event.text | size %}{% if n == 5 %}{% endif %}{% case event.count | append: '' %}{% when '5' %}{% endcase %}",
+    ],
+    ["of a number by a filter", "{% if event.count | minus: 5 %}{% endif %}"],
+    [
+      "of rows with any fields",
+      "{% for row in steps[1].rows %}{% if row.n == '5' or row.list %}{% endif %}{% endfor %}",
+    ],
+  ])("%s", (_, template) => {
+    expect(problems(`${template}{{ event.text }}`, { event, steps: [shellStep, query] })).toEqual([]);
   });
 });
 

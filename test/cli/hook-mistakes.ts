@@ -23,6 +23,12 @@ const gate = { on: "quality:gate", phase: "after" };
 const step = (one: Json, found: RegExp) => hook({ ...received, context: [one] }, found);
 const chat = (options: Json, found: RegExp) =>
   hook({ ...received, run: { chat: { to: "web:web:general", ...options } } }, found);
+/** After a run of tests. */
+const says = (text: string, found: RegExp) =>
+  hook(
+    { ...received, context: [{ run_tests: { sh: "true" } }], run: { chat: { to: "web:web:general", text } } },
+    found,
+  );
 const press = (button: Json, found: RegExp) => chat({ text: "x", buttons: [[button]] }, found);
 const agent = (changes: Json, options: Json, found: RegExp): Mistake => {
   const mistake = hook({ ...changes, run: { agent: { prompt: "x", model: "cheap", ...options } } }, found);
@@ -300,6 +306,50 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   "text for an exit code": step(
     { shell: { command: ["true"], skip_if: 'step.exitCode == "0"' } },
     /shell\.skip_if: .*step\.exitCode is a number, so a comparison with "0" \(text\) never holds: write 0$/,
+  ),
+  "a list for a number in a template": says(
+    "{% if steps[0].failures > 0 %}red{% else %}green{% endif %}",
+    /text: .*steps\[0\]\.failures is a list, so a comparison with 0 \(a number\) never holds: compare its size, as in steps\[0\]\.failures\.size > 0$/,
+  ),
+  "text for a number in a template": says(
+    "{% if steps[0].failed == 0 %}{% elsif steps[0].exitCode == '1' %}red{% endif %}",
+    /text: .*steps\[0\]\.exitCode is a number, so a comparison with "1" \(text\) never holds: write 1$/,
+  ),
+  "text for a number in a case of a template": says(
+    "{% assign code = step_0.exitCode %}{% case code %}{% when 0, '2' %}red{% endcase %}",
+    /text: .*step_0\.exitCode is a number, so a comparison with "2" \(text\) never holds: write 2$/,
+  ),
+  "text for true in a template": says(
+    "x{% if steps[0].ok and event.message.isDm == 'true' %}{% endif %}",
+    /text: .*event\.message\.isDm is true or false, so a comparison with "true" \(text\) never holds: write true$/,
+  ),
+  "a text among texts as a number in a template": says(
+    "x{% unless steps[0].failures contains 5 %}{% endunless %}",
+    /text: .*steps\[0\]\.failures\[…\] is text, so a comparison with 5 \(a number\) never holds: write "5"$/,
+  ),
+  "a part of a number in a template": says(
+    "x{% if steps[0].exitCode contains '5' %}{% endif %}",
+    /text: .*steps\[0\]\.exitCode is a number, and contains is for text and lists$/,
+  ),
+  "a word that a field never has in a template": hook(
+    {
+      on: "hook_run_completed",
+      match: { hooks: ["none"] },
+      run: { chat: { to: "web:web:general", text: "{% if 'failure' == event.outcome %}bad{% else %}well{% endif %}" } },
+    },
+    /text: .*event\.outcome is never "failure": it is one of succeeded, .*$/,
+  ),
+  "a number as a condition of a template": says(
+    "{% if steps[0].failed %}red{% else %}green{% endif %}",
+    /text: .*steps\[0\]\.failed is a number, which counts as true also when it is 0: write steps\[0\]\.failed > 0$/,
+  ),
+  "a list as a condition of a template": says(
+    "{% unless event.message.attachments %}none{% else %}some{% endunless %}",
+    /text: .*event\.message\.attachments is a list, which counts as true also when it is empty: write event\.message\.attachments\.size > 0$/,
+  ),
+  "an output as a part of a condition of a template": says(
+    "x{% if event.message.replyToId or steps[0].stdout %}some{% endif %}",
+    /text: .*steps\[0\]\.stdout is text, which counts as true also when it is empty: write steps\[0\]\.stdout != ""$/,
   ),
   "a person with the platform in a condition": hook(
     { ...received, match: { when: 'payload.message.userId == "web:1"' } },

@@ -40,6 +40,7 @@ export const createTaskStep: Step<z.output<typeof createTaskOptions>> = {
   summary: "Gives a runner or a person a task.",
   options: createTaskOptions,
   fields: { id: "string", status: "string", title: "string" },
+  nullable: ["id", "status"],
   // An agent may be who does it: to a model, what templates put in is data.
   forModel: ["title", "description"],
   neverEmpty: true,

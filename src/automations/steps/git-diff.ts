@@ -64,6 +64,7 @@ export const gitDiffStep: Step<GitDiffOptions> = {
     commit: "string",
     truncated: "boolean",
   },
+  nullable: ["branch", "commit"],
   itemsOf: () => ({ files: jsonSchemaOf(changedFile) }),
   missing({ repo }, { folder, isAfterProgram }) {
     const place = resolve(folder, repo ?? ".");

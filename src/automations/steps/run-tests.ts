@@ -63,6 +63,7 @@ export const runTestsStep: Step<RunTestsOptions> = {
     stderr: "string",
     latencyMs: "number",
   },
+  nullable: ["runner"],
   itemsOf: () => ({ failures: { type: "string" } }),
   secrets: (options) => options.secrets,
   missing: (options, machine) => [...missingProgram(options, machine), ...lostReport(options, machine.folder)],

@@ -29,6 +29,7 @@ export const shellStep: Step<z.output<typeof shellStepOptions>> = {
     truncated: "boolean",
     latencyMs: "number",
   },
+  nullable: ["signal"],
   secrets: (options) => options.secrets,
   missing: missingProgram,
   async run(options, context) {

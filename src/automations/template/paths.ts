@@ -1,4 +1,4 @@
-/** Every path that a template reads, from the event, the steps or the times on: what `for` and `assign` name is traced to where it comes from. */
+/** Every path that a template reads, and every comparison in it, from the event, the steps or the times on: what `for` and `assign` name is traced to where it comes from. */
 import type { Arguments, ForTag, Liquid, Template, Value, Variable } from "liquidjs";
 import { liquid } from "./engine.js";
 import { fieldsOf, keepsItems } from "./filters.js";
@@ -16,12 +16,30 @@ type Argument = Arguments extends Iterable<infer One> ? One : never;
 /** Undefined: it is not known what the name means. */
 type Names = Map<string, Path | undefined>;
 
-export function pathsOf(engine: Liquid, templates: readonly Template[]): Path[] {
+/** A variable beside a value that is written out: `steps[0].status == 503`. */
+export interface Comparison {
+  readonly path: Path;
+  /** `case` compares with `==`. */
+  readonly operator: string;
+  /** `empty`, `blank` and `nil` are objects of the library. */
+  readonly value: unknown;
+}
+
+export interface Reads {
+  readonly paths: readonly Path[];
+  readonly comparisons: readonly Comparison[];
+  /** Those that are a condition, or a part of one with `and`, `or` and `not`, by themselves. */
+  readonly conditions: readonly Path[];
+}
+
+export function readsOf(engine: Liquid, templates: readonly Template[]): Reads {
   const paths: Path[] = [];
+  const comparisons: Comparison[] = [];
+  const conditions: Path[] = [];
   /** `assign` and `capture` name something for all that follows. */
   const assigned: Names = new Map();
   visitAll(templates, new Map());
-  return paths;
+  return { paths, comparisons, conditions };
 
   function visitAll(some: readonly Template[], block: Names): void {
     for (const template of some) visit(template, block);
@@ -37,7 +55,11 @@ export function pathsOf(engine: Liquid, templates: readonly Template[]): Path[] 
       const list = value instanceof liquid().Value ? resolve(firstPath(engine, value) ?? [], block) : undefined;
       if (list !== undefined)
         paths.push(...fieldsOf((value as Value).filters).map((field): Path => [...list, ITEM, ...field]));
+      if (value instanceof liquid().Value) readExpression(value, template, block);
     }
+    if (template instanceof liquid().CaseTag)
+      for (const { values } of template.branches)
+        for (const value of values) compare("==", template.value, value, block);
     const isAssign = template instanceof liquid().AssignTag;
     for (const { content } of template.localScope?.() ?? []) {
       const to = isAssign ? resolve(plainPath(engine, givenBy(template)) ?? [], block) : undefined;
@@ -51,6 +73,47 @@ export function pathsOf(engine: Liquid, templates: readonly Template[]): Path[] 
       inner.set((template as ForTag).variable, list && [...list, ITEM]);
     }
     visitAll(childrenOf(template), inner);
+  }
+
+  /** Its operators follow what they are for, as the library evaluates them. */
+  function readExpression(value: Value, { token }: Template, block: Names): void {
+    const operands: (Argument | undefined)[] = [];
+    for (const one of value.initial.postfix) {
+      if (!("operator" in one)) {
+        operands.push(one as Argument);
+        continue;
+      }
+      const operator = String(one.operator);
+      const right = operands.pop();
+      const left = operator === "not" ? undefined : operands.pop();
+      if (operator === "and" || operator === "or" || operator === "not")
+        for (const side of [left, right]) ask(side, block);
+      else compare(operator, left, right, block);
+      operands.push(undefined);
+    }
+    const isCondition = "name" in token && (token.name === "if" || token.name === "unless");
+    if (isCondition && value.filters.length === 0) ask(operands.pop(), block);
+  }
+
+  function ask(operand: Argument | undefined, block: Names): void {
+    const path = resolve(plainPath(engine, operand) ?? [], block);
+    if (path !== undefined) conditions.push(path);
+  }
+
+  function compare(operator: string, left: Argument | undefined, right: Argument | undefined, block: Names): void {
+    // Only the left one holds what is looked for.
+    const sides =
+      operator === "contains"
+        ? [[left, right]]
+        : [
+            [left, right],
+            [right, left],
+          ];
+    for (const [one, other] of sides) {
+      const path = resolve(plainPath(engine, one) ?? [], block);
+      if (path !== undefined && other !== undefined && "content" in other)
+        comparisons.push({ path, operator, value: other.content });
+    }
   }
 
   /** Undefined when nothing is known of where it leads. */

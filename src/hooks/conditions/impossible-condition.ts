@@ -255,12 +255,17 @@ function textsOf(node: ASTNode, scope: Scope): string[] {
   return literalsOf(node, true).filter((one) => typeof one === "string");
 }
 
-type Literal = string | number | bigint | boolean;
+export type Literal = string | number | bigint | boolean;
 
 /** The `pattern` of a field with an id of a platform: no such id has a colon. */
 export const ID_WITHOUT_PLATFORM = "^[^:]*$";
 
-function valueProblem({ name, schema }: KnownField, value: Literal): string | undefined {
+/** Why the field never is the value. `sizeOf`: how the size of a list is compared. */
+export function valueProblem(
+  { name, schema }: KnownField,
+  value: Literal,
+  sizeOf = "size(…) == 0",
+): string | undefined {
   const known = valuesOf(schema);
   if (typeof value === "string" && known !== undefined && !known.includes(value))
     return `${name} is never "${value}": it is one of ${known.join(", ")}`;
@@ -270,7 +275,7 @@ function valueProblem({ name, schema }: KnownField, value: Literal): string | un
   const type = typeof value === "bigint" ? "number" : (typeof value as "string" | "number" | "boolean");
   if (types === undefined || types.has(type)) return undefined;
   const shown = typeof value === "string" ? `"${value}"` : String(value);
-  return `${name} is ${inWords(types)}, so a comparison with ${shown} (${WORDS[type]}) never holds${better(types, value)}`;
+  return `${name} is ${inWords(types)}, so a comparison with ${shown} (${WORDS[type]}) never holds${better(types, value, sizeOf)}`;
 }
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -288,14 +293,14 @@ function typedField(field: KnownField | undefined): TypedField | undefined {
   return { name: field.name, type, typeName: WORDS[type] ?? type };
 }
 
-const inWords = (types: ReadonlySet<string>) => [...types].map((one) => WORDS[one] ?? one).join(" or ");
+export const inWords = (types: ReadonlySet<string>) => [...types].map((one) => WORDS[one] ?? one).join(" or ");
 
 /** The same value in the type of the field. */
-function better(types: ReadonlySet<string>, value: Literal): string {
+function better(types: ReadonlySet<string>, value: Literal, sizeOf: string): string {
   if (types.has("string")) return `: write "${value}"`;
   if (types.has("number") && value !== "" && !Number.isNaN(Number(value))) return `: write ${Number(value)}`;
   if (types.has("boolean") && (value === "true" || value === "false")) return `: write ${value}`;
-  return types.has("array") && types.size === 1 ? ": compare its size, as in size(…) == 0" : "";
+  return types.has("array") && types.size === 1 ? `: compare its size, as in ${sizeOf}` : "";
 }
 
 /** The texts that a field can have; undefined when they are not limited. */
@@ -309,7 +314,7 @@ export function valuesOf(schema: JsonSchema & { enum?: unknown; const?: unknown 
 }
 
 /** The JSON types that a field can have; undefined when they are not known. A field may always be absent, so `null` is not looked at. */
-function typesOf(schema: JsonSchema & { enum?: unknown; const?: unknown }): Set<string> | undefined {
+export function typesOf(schema: JsonSchema & { enum?: unknown; const?: unknown }): Set<string> | undefined {
   const forms = schema.anyOf ?? schema.oneOf;
   if (forms !== undefined) {
     const all = forms.map(typesOf);
