@@ -44,6 +44,7 @@ export type AlertDesk = Pick<
   | "coming"
   | "snoozeButtons"
   | "line"
+  | "isPostedNowhere"
   | "list"
   | "last"
   | "counts"

@@ -53,7 +53,8 @@ export async function listAlerts(
     page.entries.map(async (alert, index) => {
       const number = (page.number - 1) * size + index + 1;
       const owner = alert.assignee ? ` (${plain(alert.assignee.name, 40)})` : "";
-      return `${number}. ${await desk.line(alert)}${owner}, raised ${ago(alert.raisedAt, now)}`;
+      const mark = (await desk.isPostedNowhere(alert)) ? ", **posted in no chat**" : "";
+      return `${number}. ${await desk.line(alert)}${owner}, raised ${ago(alert.raisedAt, now)}${mark}`;
     }),
   );
   const [only] = found.length === 1 ? found : [];

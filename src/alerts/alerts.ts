@@ -42,6 +42,7 @@ import { routeAt } from "./steps/route.js";
 import { withdrawLatePages } from "./tell/pages/late-pages.js";
 import { lostPages } from "./tell/pages/lost-pages.js";
 import { noteTest, retest, testOf, tryTest } from "./tell/pages/test-arrival.js";
+import { isPostedNowhere } from "./tell/posted-nowhere.js";
 import { sendAnew } from "./tell/send-anew.js";
 import { createTakeBack } from "./tell/take-back.js";
 import type { Telling } from "./tell/telling.js";
@@ -232,6 +233,10 @@ class RunningAlerts implements Alerts {
 
   line(alert: Alert): Promise<string> {
     return alertLine(alert, this.#telling);
+  }
+
+  isPostedNowhere(alert: Alert): Promise<boolean> {
+    return isPostedNowhere(alert, this.#telling);
   }
 
   last(destination: string | undefined): Promise<Alert | undefined> {

@@ -83,6 +83,8 @@ export interface Alerts {
   list(filter: AlertFilter): Promise<Alert[]>;
   /** A line for lists: the person, how long they wait and for what, their last words, its id. */
   line(alert: Alert): Promise<string>;
+  /** It is open, and each chat where it should be told did not take it. */
+  isPostedNowhere(alert: Alert): Promise<boolean>;
   /** The open alert that was posted last in this chat (a formatted address), else anywhere; about work before about the gateway. */
   last(destination: string | undefined): Promise<Alert | undefined>;
   counts: Store["alerts"]["counts"];

@@ -161,7 +161,7 @@ export function createDigests(
 
   async function postElsewhere(lost: Sent, loss: Pick<Loss, "reason" | "isByHook">) {
     const { to, deliveryId, duty, about, isElsewhere } = lost;
-    await raiseUndelivered(to, loss, parts);
+    await raiseUndelivered(to, loss, parts, false);
     if (isElsewhere) return;
     await correct(lost);
     const { message } = await write(parts, about);

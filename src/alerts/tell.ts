@@ -6,7 +6,7 @@
 
 import { checkNotices } from "./tell/check-notices.js";
 import { checkArrivals } from "./tell/pages/check-arrivals.js";
-import { endWithPause } from "./tell/pages/undelivered.js";
+import { endWithheld, endWithPause } from "./tell/pages/undelivered.js";
 import { placeAlerts } from "./tell/place-alerts.js";
 import { markForRedraw } from "./tell/redraw-cards.js";
 import { sayNotices } from "./tell/say-notices.js";
@@ -24,5 +24,6 @@ export async function tell(destination: string, telling: Telling): Promise<numbe
     await sayNotices(destination, telling),
     await endWithPause(destination, telling),
   ].filter((at) => at !== undefined);
+  await endWithheld(destination, telling);
   return laters.length === 0 ? undefined : Math.min(...laters);
 }

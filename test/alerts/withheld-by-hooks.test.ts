@@ -1,7 +1,7 @@
 /** Hooks may cancel what is posted about an alert. It reaches no one then: the fallback gets it, and an alert shows that hooks withheld it. */
 import { expect, it } from "vitest";
 import { until } from "../support/until.js";
-import { MINUTE, OPS, ROOM, type Watch, watch } from "./watch.js";
+import { MINUTE, OPS, ROOM, START, type Watch, watch } from "./watch.js";
 
 const CONFIG = {
   routes: { default: { to: [ROOM], remind: { times: 0 }, escalate: [{ after: "5s", mention: ["ann"] }] } },
@@ -112,4 +112,103 @@ it("a digest that a hook withholds opens an alert that names hooks", async () =>
   on.rig.registry.registerModifying("message_sending", ({ chatId }) => (chatId === "room" ? { cancel: true } : null));
   await on.advance(61 * MINUTE);
   expect(await titles(on)).toEqual([`Hooks withhold alerts for ${ROOM}`]);
+});
+
+const MIA = {
+  fingerprint: "replies:mia",
+  title: "Reply to Mia",
+  source: { kind: "sla", id: "clock2", policyId: "replies" },
+};
+
+/** Withholds what is about Mia; gives how often it was asked about that, and may let it pass. */
+function withholdMia(on: Watch) {
+  const guard = { asked: 0, isOff: false };
+  on.rig.registry.registerModifying("message_sending", ({ message: { text, card }, chatId }) => {
+    if (!`${text} ${card?.title ?? ""}`.includes("Mia") || chatId !== "room") return null;
+    guard.asked++;
+    return guard.isOff ? null : { cancel: "Mia is a test account" };
+  });
+  return guard;
+}
+
+const ownState = async (on: Watch, kind = "undelivered") =>
+  (await on.rig.store.alerts.latest(`alerts:${kind}:${ROOM}`))?.state;
+const QUIET = { routes: { default: { to: [ROOM], remind: { times: 0 } } }, fallback: [OPS] };
+
+it("an alert that hooks withhold alerts stays open when another alert arrives there, and ends with the withheld alert", async () => {
+  const on = await watch(QUIET);
+  withholdMia(on);
+  const { signal } = await on.raise(MIA);
+  await on.raise();
+  await on.advance(MINUTE);
+  expect(on.posted()).toHaveLength(1);
+  expect(await ownState(on)).toBe("firing");
+  await on.alerts.test((await on.rig.store.alerts.latest(`alerts:undelivered:${ROOM}`))?.id ?? "");
+  await on.settle();
+  expect(await ownState(on)).toBe("firing");
+  await on.raise({ ...signal, state: "resolved" });
+  await on.settle();
+  const own = await on.rig.store.alerts.latest(`alerts:undelivered:${ROOM}`);
+  expect(own).toMatchObject({
+    state: "resolved",
+    signal: { reason: "each alert that hooks withheld there was posted there later, or has ended" },
+  });
+});
+
+it("an alert that hooks withhold alerts ends when the withheld alert is posted there", async () => {
+  const on = await watch(QUIET);
+  const guard = withholdMia(on);
+  const { signal } = await on.raise(MIA);
+  guard.isOff = true;
+  await on.advance(MINUTE);
+  expect(await ownState(on)).toBe("firing");
+  await on.raise({ ...signal, severity: "critical" });
+  await on.advance(MINUTE);
+  expect(on.posted()).toHaveLength(1);
+  expect(await ownState(on)).toBe("resolved");
+});
+
+it("hooks are asked again about a withheld card when its alert changes, and not each time the card is drawn", async () => {
+  const on = await watch(QUIET);
+  const guard = withholdMia(on);
+  const { signal } = await on.raise({
+    ...MIA,
+    clock: { name: "first response", dueAt: START, targetMs: MINUTE, elapsedMs: MINUTE, percentUsed: 1 },
+  });
+  await on.advance(20 * MINUTE);
+  expect(guard.asked).toBe(1);
+  const known = await on.rig.store.alerts.latest(signal.fingerprint);
+  expect(known && (await on.alerts.isPostedNowhere(known))).toBe(false);
+  await on.raise({ ...signal, severity: "critical" });
+  await on.advance(20 * MINUTE);
+  expect(guard.asked).toBe(2);
+});
+
+it("a reminder that hooks withhold keeps its alert open until one is posted there", async () => {
+  const on = await watch({ ...QUIET, routes: { default: { to: [ROOM], remind: { every: "10m", times: 2 } } } });
+  let isOff = false;
+  on.rig.registry.registerModifying("message_sending", ({ message: { text } }) =>
+    text.includes("Mia") && !isOff ? { cancel: "no reminders" } : null,
+  );
+  await on.raise(MIA);
+  await on.advance(11 * MINUTE);
+  expect(await ownState(on, "unsaid")).toBe("firing");
+  await on.raise();
+  await on.advance(MINUTE);
+  expect(await ownState(on, "unsaid")).toBe("firing");
+  isOff = true;
+  await on.advance(10 * MINUTE);
+  expect(await ownState(on, "unsaid")).toBe("resolved");
+});
+
+it("an alert that hooks withhold everywhere is marked as posted in no chat", async () => {
+  const on = await watch(QUIET);
+  on.rig.registry.registerModifying("message_sending", ({ message: { text, card } }) =>
+    `${text} ${card?.title ?? ""}`.includes("Mia") ? { cancel: true } : null,
+  );
+  const lost = await on.raise(MIA);
+  const told = await on.raise();
+  expect(await on.alerts.isPostedNowhere(lost)).toBe(true);
+  expect(await on.alerts.isPostedNowhere(told)).toBe(false);
+  expect(JSON.stringify(await on.alerts.details(lost.id, ROOM))).toContain("In no chat");
 });

@@ -60,6 +60,8 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
 
 interface DetailFacts extends CardFacts {
   waiting: readonly WaitingPage[];
+  /** Each chat where it should be told did not take it. */
+  isNowhere: boolean;
 }
 
 export function alertDetails(
@@ -78,6 +80,7 @@ export function alertDetails(
     if (value) fields.push({ name, value, inline });
   };
   add("State", stateLine(alert, late, at, facts.history), false);
+  add("Posted", facts.isNowhere && "In no chat: its history has why", false);
   add("Severity", severity);
   add("Policy", signal.source.policyId && inline(signal.source.policyId));
   add("Clock", late && inline(late.name));

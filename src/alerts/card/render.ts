@@ -7,6 +7,7 @@ import { Plan } from "../plan.js";
 import { isOfWoken } from "../steps/breach.js";
 import { routesFor } from "../steps/route.js";
 import { quietPages, waitingPages } from "../tell/pages/waiting-pages.js";
+import { isPostedNowhere } from "../tell/posted-nowhere.js";
 import type { Telling } from "../tell/telling.js";
 import { leftFor } from "../urging.js";
 import { alertCard, type CardFacts } from "./alert-card.js";
@@ -75,7 +76,8 @@ async function onlyOne(
 /** `/alerts show ID`. `destination`: the chat where it is shown, whose time zone and route hold. */
 export async function renderDetails(alert: Alert, destination: string, telling: Telling): Promise<OutboundMessage> {
   const waiting = await waitingPages(alert, telling);
-  return alertDetails(alert, { ...(await factsOf(alert, destination, [alert], telling)), waiting }, telling);
+  const isNowhere = await isPostedNowhere(alert, telling);
+  return alertDetails(alert, { ...(await factsOf(alert, destination, [alert], telling)), waiting, isNowhere }, telling);
 }
 
 /** What comes next of an alert as it is now. */

@@ -170,6 +170,9 @@ export function isLossOf({ event, actor, reason = "" }: AlertEvent, notice: Noti
 
 const LOST: ReadonlySet<string> = new Set(["undelivered", "in_doubt"]);
 
+/** Whether this line of the history is about what became of a message: nothing happened to its alert. */
+export const isOfOutbox = ({ actor: { name, source } }: AlertEvent) => name === OUTBOX_NAME && source === "gateway";
+
 /** Into the history, which says that the step was taken. */
 export function unposted(
   plan: Plan,
@@ -214,7 +217,8 @@ export function isPostedOf({ event, actor, reason = "" }: AlertEvent, notice: No
   return event === "posted" && actor.id === notice.destination && reason.startsWith(namedPosted(notice));
 }
 
-const OUTBOX = (destination: string): Actor => ({ id: destination, name: "the outbox", source: "gateway" });
+const OUTBOX_NAME = "the outbox";
+const OUTBOX = (destination: string): Actor => ({ id: destination, name: OUTBOX_NAME, source: "gateway" });
 
 /** The part of a message about an alert that names the step or the reminder. */
 export const nameOfNotice = ({ sentences: [name = ""] }: NoticeWords) => name;

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { AlertCard } from "../../domain/alerts/alert.js";
 import { parseAddress } from "../../domain/chat/address.js";
-import { isInDoubt } from "../../domain/deliveries/given-up.js";
+import { isInDoubt, isStoppedByHook } from "../../domain/deliveries/given-up.js";
 import { type Delivery, isUnderWay } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
@@ -13,6 +13,7 @@ import { tellElsewhere } from "./pages/check-arrivals.js";
 import { isAboutDelivery, nowhere } from "./pages/undelivered.js";
 import { nextRedraw, repostAt } from "./redraw-cards.js";
 import type { Telling } from "./telling.js";
+import { newsSince, withheldPost } from "./withheld.js";
 
 /** Between two edits of one card. */
 const EDIT_EVERY_MS = 1_000;
@@ -93,6 +94,10 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
   if (root && isInDoubt(root) && redrawAt !== undefined) return postAnew(card, root, telling);
   // An operator decides, and until then a change of it would be held, too.
   if (root?.status === "held") return now + HELD_MS;
+  const withheld = await withheldPost(card, telling);
+  const since = withheld && (await newsSince(withheld, card, telling));
+  const asked = since === undefined ? undefined : await telling.deliveryOf(editId(card, since));
+  const isDecided = withheld !== undefined && (since === undefined || (asked !== undefined && isStoppedByHook(asked)));
   const isThere = card.isPosted || root !== undefined;
   const isCourtesy = await isOnlyAboutDelivery(card, telling);
   const { redrawAt: _, ...drawn } = card;
@@ -105,6 +110,11 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
     isClosed: redrawAt === undefined,
     redrawAt,
   };
+  // The next decision is asked when something happens to its alerts.
+  if (isDecided) {
+    await store.saveCard({ ...shown, shownAt: card.shownAt, unsettledSince: card.unsettledSince });
+    return undefined;
+  }
   // All on it has ended, and its change would be posted as a second card.
   if (root && isInDoubt(root)) {
     await store.saveCard({ ...shown, isPosted: card.isPosted });
@@ -130,7 +140,7 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
     await store.saveCard({ ...shown, unsettled: card.deliveryId });
     return now + CHECK_AGAIN_MS;
   }
-  const deliveryId = editId(card);
+  const deliveryId = editId(card, since);
   await closeNotices(card, telling);
   try {
     const urgency = isUrgent ? "urgent" : "later";
@@ -164,8 +174,8 @@ async function isOnlyAboutDelivery({ id }: AlertCard, { store }: Telling): Promi
   return alerts.length > 0 && alerts.every(isAboutDelivery);
 }
 
-/** The same change of the same card is the same delivery, however often it is asked for. */
-function editId({ id, deliveryId, wanted }: AlertCard): string {
-  const digest = createHash("sha256").update(`${id}|${deliveryId}|${wanted}`).digest("base64url");
+/** The same change of the same card is the same delivery, however often it is asked for. `since`: what has happened since hooks withheld it. */
+function editId({ id, deliveryId, wanted }: AlertCard, since = String(wanted)): string {
+  const digest = createHash("sha256").update(`${id}|${deliveryId}|${since}`).digest("base64url");
   return `d_${digest.slice(0, 24)}`;
 }

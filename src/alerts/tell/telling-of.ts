@@ -1,5 +1,6 @@
 /** Composes what `telling.ts` describes from what alerts were given. */
 import { type Address, formatAddress, parseAddress } from "../../domain/chat/address.js";
+import { isNewMessage } from "../../domain/deliveries/given-up.js";
 import { HookgateError } from "../../lib/errors.js";
 import type { Destinations } from "../../lib/outgoing/destinations.js";
 import { guardedRequest } from "../../lib/outgoing/request.js";
@@ -11,6 +12,9 @@ import { createReaders } from "../readers.js";
 import { knownAs } from "../rota/people.js";
 import { createBudget } from "./budget.js";
 import type { Telling } from "./telling.js";
+
+/** As many as a card that is drawn every few minutes has in a day. */
+const MAX_CHANGES = 1_000;
 
 interface Own extends Pick<Telling, "silences" | "chatOf" | "run" | "raiseOwn"> {
   /** As they are now: a reload changes both. */
@@ -55,6 +59,8 @@ export function tellingOf(deps: AlertsDeps, own: Own): Telling {
     logger,
     pauseOf: (destination) => atOf(destination, pauseOf),
     deliveryOf: (deliveryId) => store.outbox.get(deliveryId),
+    wasPosted: async (targetId) =>
+      (await store.outbox.list({ status: "sent", targetId, limit: MAX_CHANGES })).some(isNewMessage),
     post: (url, id, body) => postTo(url, id, body, destinations),
     run,
     raiseOwn,

@@ -28,6 +28,8 @@ export interface Telling extends Alerting {
   /** Cancels a delivery that is not being sent yet; false when it is too late for that. */
   withdraw(deliveryId: string, reason: string): Promise<boolean>;
   deliveryOf(deliveryId: string): Promise<Delivery | undefined>;
+  /** A change of this message, which was not posted itself, posted it. */
+  wasPosted(deliveryId: string): Promise<boolean>;
   /** The pause of this chat while it lasts. Undefined when its whole platform is paused or away. */
   pauseOf(destination: string): Pause | undefined;
   /** POSTs a JSON body; rejects when it was not taken. */

@@ -358,6 +358,8 @@ export interface AlertStore {
   /** Cards that show something old, or whose last delivery is not known to have arrived. */
   stale(destination: string): Promise<AlertCard[]>;
   unsettled(destination: string): Promise<AlertCard[]>;
+  /** Those that are not closed, and whose last change did not arrive. */
+  failedCards(destination: string): Promise<AlertCard[]>;
   /** All but `wanted`, which only changes of alerts count up. */
   saveCard(card: AlertCard): Promise<void>;
   /** It shows something else now. */
@@ -389,6 +391,8 @@ export interface AlertStore {
   unsettledNotices(destination: string): Promise<Notice[]>;
   /** What was posted there about this alert, with all else that the same messages are about; oldest first. */
   postedWith(alertId: string, destination: string): Promise<Notice[]>;
+  /** The newest of each open alert there whose delivery has ended. */
+  lastNotices(destination: string): Promise<Notice[]>;
   /** The ids of the alerts that the message of this delivery is about. */
   idsIn(deliveryId: string): Promise<string[]>;
   /** The same notice at every destination: what an escalation step posted, and copies of what was lost. Also those whose key goes on after `:`. */

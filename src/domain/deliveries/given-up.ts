@@ -170,6 +170,10 @@ export function hasExpired(ended: Ended): boolean {
   return expiresAt <= settledAt || reason.includes(GIVEN_UP);
 }
 
+/** A chat may accept edits and refuse every new message. A message that was deleted, or not posted, is posted by its edit. */
+export const isNewMessage = ({ parts }: Pick<Delivery, "parts">): boolean =>
+  parts.some(({ operation, status }) => operation === "create" && status === "sent");
+
 /** A hook withheld it, or failed and holds it: nothing was sent. */
 export function isStoppedByHook(delivery: Delivery): boolean {
   const { status, asked, parts } = delivery;

@@ -16,6 +16,7 @@ type Cards = Pick<
   | "aloneIn"
   | "stale"
   | "unsettled"
+  | "failedCards"
   | "saveCard"
   | "redraw"
   | "redrawDue"
@@ -76,6 +77,9 @@ export function createCards({ database, read, write }: Connection): Cards {
   const unsettled = database.prepare<[string], CardRecord>(
     "SELECT * FROM alert_cards WHERE destination = ? AND unsettled IS NOT NULL",
   );
+  const failed = database.prepare<[string], CardRecord>(
+    "SELECT * FROM alert_cards WHERE destination = ? AND failed_at IS NOT NULL AND NOT is_closed ORDER BY created_at, id",
+  );
   const save = database.prepare<
     [string, number, number, number, string | null, number | null, number | null, number, number, number | null, string]
   >(
@@ -129,6 +133,7 @@ export function createCards({ database, read, write }: Connection): Cards {
     aloneIn: (destination, group) => read(() => alone.get(destination, group)?.rows ?? 0),
     stale: (destination) => read(() => stale.all(destination).map(cardOf)),
     unsettled: (destination) => read(() => unsettled.all(destination).map(cardOf)),
+    failedCards: (destination) => read(() => failed.all(destination).map(cardOf)),
     saveCard: (card) =>
       write(
         () =>

@@ -35,6 +35,7 @@ export function createNotices({
   | "unsettledNotices"
   | "settleNotices"
   | "postedWith"
+  | "lastNotices"
   | "idsIn"
   | "noticesWith"
   | "lostPages"
@@ -72,6 +73,11 @@ export function createNotices({
     `SELECT id, alert_id, destination, kind, key, words, mentions, due_at, delivery_id, sent_at FROM alert_notices
      WHERE delivery_id IN (SELECT delivery_id FROM alert_notices WHERE alert_id = ? AND destination = ? AND is_sent
        AND delivery_id IS NOT NULL) ORDER BY id`,
+  );
+  const last = database.prepare<[string], NoticeRecord & { newest: number }>(
+    `SELECT max(id) AS newest, id, alert_id, destination, kind, key, words, mentions, due_at, delivery_id, sent_at FROM alert_notices
+     WHERE alert_id IN (SELECT id FROM alerts WHERE is_open) AND destination = ? AND is_settled AND delivery_id IS NOT NULL
+     GROUP BY alert_id`,
   );
   const idsIn = database.prepare<[string], { id: string }>(
     "SELECT DISTINCT alert_id AS id FROM alert_notices WHERE delivery_id = ? ORDER BY id",
@@ -114,6 +120,7 @@ export function createNotices({
       write(() => [...new Set(revive.all(deliveryId).map(({ destination }) => destination))]),
     unsettledNotices: (destination) => read(() => unsettled.all(destination, UNSETTLED_MAX).map(noticeOf)),
     postedWith: (alertId, destination) => read(() => postedWith.all(alertId, destination).map(noticeOf)),
+    lastNotices: (destination) => read(() => last.all(destination).map(noticeOf)),
     idsIn: (deliveryId) => read(() => idsIn.all(deliveryId).map(({ id }) => id)),
     noticesWith: (alertId, key) => read(() => withKey.all(alertId, key, `${key}:`, `${key};`).map(noticeOf)),
     lostPages: () => read(() => lostPages.all().map(noticeOf)),

@@ -1,12 +1,13 @@
 /** Looks after cards on their way. One that cannot be told where it should is told elsewhere, and that is an alert itself. */
 import { type AlertCard, isOpen } from "../../../domain/alerts/alert.js";
-import { isInDoubt, isStoppedByHook } from "../../../domain/deliveries/given-up.js";
+import { isInDoubt, isNewMessage, isStoppedByHook } from "../../../domain/deliveries/given-up.js";
 import type { Delivery } from "../../../domain/store.js";
 import { isAboutPlace } from "../../own-alerts.js";
 import type { Loss } from "../../plan.js";
 import { isCalledOff } from "../../urging.js";
 import { repostAt } from "../redraw-cards.js";
 import type { Telling } from "../telling.js";
+import { withheldPost } from "../withheld.js";
 import { sendTest } from "./test-arrival.js";
 import { isLost, lossOf, noteArrival, noteRefusal, raiseUndelivered, undelivered } from "./undelivered.js";
 
@@ -48,7 +49,12 @@ export async function checkArrivals(destination: string, telling: Telling): Prom
           next = Math.min(next ?? settled.redrawAt, settled.redrawAt);
         }
         await store.saveCard({ ...settled, failedAt: now });
-        await tellElsewhere(card, lossOf(destination, delivery, telling), telling, isWithheldChange(delivery));
+        await tellElsewhere(
+          card,
+          lossOf(destination, delivery, telling),
+          telling,
+          await isWithheldChange(card, delivery, telling),
+        );
         break;
       case "sent": {
         const { failedAt: __, ...arrived } = settled;
@@ -66,10 +72,6 @@ export async function checkArrivals(destination: string, telling: Telling): Prom
   return next;
 }
 
-/** A chat may accept edits and refuse every new message. A card whose message was deleted is posted anew by its edit. */
-const isNewMessage = ({ parts }: Delivery) =>
-  parts.some(({ operation, status }) => operation === "create" && status === "sent");
-
 /** A change of a card that the platform was not asked for yet: it waits for its place among those that the chat takes in a minute. */
 const isHeldByLimit = ({ operation, attempts }: Delivery) => operation === "edit" && attempts === 0;
 
@@ -80,7 +82,8 @@ async function testAgain(destination: string, telling: Telling): Promise<void> {
 }
 
 /** What a hook does with a change of a card shows nothing about its chat. */
-const isWithheldChange = (delivery: Delivery) => delivery.operation === "edit" && isStoppedByHook(delivery);
+const isWithheldChange = async (card: AlertCard, delivery: Delivery, telling: Telling) =>
+  delivery.operation === "edit" && isStoppedByHook(delivery) && !(await withheldPost(card, telling));
 
 /** `isChange`: the card is there, and a change of it waits or was withheld. That is not shown elsewhere of alerts that an operator has. */
 export async function tellElsewhere(card: AlertCard, loss: Loss, telling: Telling, isChange = false): Promise<void> {

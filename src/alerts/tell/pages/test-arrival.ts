@@ -7,7 +7,7 @@ import { newId } from "../../../lib/id.js";
 import { OWN_KIND } from "../../own-alerts.js";
 import { isWebhook, shownAs } from "../shown-as.js";
 import type { Telling } from "../telling.js";
-import { arrivesAgain, noteArrival, noteRefusal, saidAgain } from "./undelivered.js";
+import { endUnused, noteArrival, noteRefusal } from "./undelivered.js";
 
 const CAUSE = "test:";
 
@@ -62,10 +62,7 @@ export async function noteTest(causeId: string, telling: Telling): Promise<boole
 export async function retest(alerts: readonly Alert[], telling: Telling): Promise<void> {
   for (const destination of new Set(alerts.flatMap((alert) => testedBy(alert) ?? [])))
     if (isUsed(destination, telling)) await tryTest(destination, telling);
-    else {
-      await arrivesAgain(destination, telling, NOT_USED);
-      await saidAgain(destination, telling, NOT_USED);
-    }
+    else await endUnused(destination, telling);
 }
 
 /** The way there may be repaired. A test that cannot be sent is logged. */
@@ -74,8 +71,6 @@ export async function tryTest(destination: string, telling: Telling): Promise<vo
     telling.logger.warn({ destination, error: errorMessage(error) }, "a test message could not be sent"),
   );
 }
-
-const NOT_USED = "the settings send no alerts there";
 
 /** Private chats are used when an escalation chooses their person. */
 function isUsed(destination: string, { config, admins, personOf }: Telling): boolean {

@@ -15,6 +15,7 @@ import { rotaOf } from "../../rota/people.js";
 import { checkPauseAt, pausedText } from "../late.js";
 import { isWebhook, shownAs } from "../shown-as.js";
 import type { Telling } from "../telling.js";
+import { withheldAt } from "../withheld.js";
 
 export function undelivered(destination: string, shown = shownAs(destination), isByHook = false) {
   return about(
@@ -30,15 +31,19 @@ export function unsaid(destination: string, shown = shownAs(destination), isByHo
   return about(destination, "unsaid", `${title} ${shown}`);
 }
 
-/** One alert per cause: it includes that reminders and escalations do not arrive there. */
+/** One alert per cause: it includes that reminders and escalations do not arrive there. `isOfAlert`: and not of a digest, which nothing posts later. */
 export async function raiseUndelivered(
   destination: string,
   { reason, isByHook }: Pick<Loss, "reason" | "isByHook">,
   { raiseOwn, placeName }: Telling,
+  isOfAlert = true,
 ): Promise<void> {
   const shown = shownAs(destination, placeName);
-  await raiseOwn({ ...undelivered(destination, shown, isByHook), state: "firing", reason });
-  await raiseOwn({ ...unsaid(destination, shown), state: "resolved", reason: NOTHING_ARRIVES });
+  const own = undelivered(destination, shown, isByHook);
+  const labels = isByHook && isOfAlert ? { ...own.labels, ...WITHHELD } : own.labels;
+  await raiseOwn({ ...own, labels, state: "firing", reason });
+  // What hooks withhold shows nothing about other messages there.
+  if (!isByHook) await raiseOwn({ ...unsaid(destination, shown), state: "resolved", reason: NOTHING_ARRIVES });
 }
 
 export async function raiseUnsaid(
@@ -49,16 +54,25 @@ export async function raiseUnsaid(
   const { store, raiseOwn, placeName } = telling;
   const own = unsaid(destination, shownAs(destination, placeName), isByHook);
   const isPaused = fate === "paused";
-  const isKnown = async ({ fingerprint }: { fingerprint: string }) =>
-    isOpen((await store.latest(fingerprint))?.state ?? "resolved");
+  const openOf = async ({ fingerprint }: { fingerprint: string }) => {
+    const known = await store.latest(fingerprint);
+    return known && isOpen(known.state) ? known : undefined;
+  };
+  const worse = await openOf(undelivered(destination));
+  // What hooks withhold there says nothing about what the chat refuses.
+  if (worse && (isByHook || !isOfWithheld(worse))) return;
   // What a chat refuses is not over when its pause is.
-  if ((await isKnown(undelivered(destination))) || (isPaused && (await isKnown(own)))) return;
-  const labels = isPaused ? { ...own.labels, ...PAUSED } : own.labels;
+  if (isPaused && (await openOf(own))) return;
+  const labels = { ...own.labels, ...(isPaused ? PAUSED : isByHook ? WITHHELD : {}) };
   await raiseOwn({ ...own, labels, state: "firing", reason });
 }
 
 /** The label of an alert that ends with the pause of its chat. */
 const PAUSED = { cause: "pause" };
+/** The label of an alert that ends with the last alert that hooks withhold there. */
+const WITHHELD = { cause: "hooks" };
+
+const isOfWithheld = ({ signal: { labels } }: Pick<Alert, "signal">) => labels.cause === WITHHELD.cause;
 
 /** Nothing is posted at the end of a pause when an operator has what waited. When to look again. */
 export async function endWithPause(destination: string, telling: Telling): Promise<number | undefined> {
@@ -92,22 +106,49 @@ export function unreached(
 
 export const UNREACHED_PREFIX = `alerts:${UNREACHED_KIND}:`;
 
-/** A card, or a test message, has arrived there. */
-export async function arrivesAgain(
-  destination: string,
-  { store, raiseOwn }: Telling,
-  reason = "alerts arrive there again",
-): Promise<void> {
-  const known = await store.latest(undelivered(destination).fingerprint);
-  if (known && isOpen(known.state)) await raiseOwn({ ...known.signal, state: "resolved", reason });
+/** The settings send no alerts there any more. */
+export async function endUnused(destination: string, { store, raiseOwn }: Telling): Promise<void> {
+  for (const { fingerprint } of [undelivered(destination), unsaid(destination)]) {
+    const known = await store.latest(fingerprint);
+    if (known && isOpen(known.state))
+      await raiseOwn({ ...known.signal, state: "resolved", reason: "the settings send no alerts there" });
+  }
 }
 
-/** A new message has arrived there. */
+/** A new message has arrived there: a card, a reminder, an escalation, or a test message. */
 export async function noteArrival(destination: string, telling: Telling): Promise<void> {
   telling.inhibitors.noteArrival(destination, telling.clock.now());
-  await arrivesAgain(destination, telling);
-  await saidAgain(destination, telling);
+  await endOwn(destination, telling, { isArrival: true });
 }
+
+/** What hooks withhold there ends with its alerts, too. */
+export function endWithheld(destination: string, telling: Telling): Promise<void> {
+  return endOwn(destination, telling, { isArrival: false });
+}
+
+/** That one message arrives says nothing about those that hooks withhold. */
+async function endOwn(destination: string, telling: Telling, { isArrival }: { isArrival: boolean }): Promise<void> {
+  const { store, raiseOwn, placeName } = telling;
+  const shown = shownAs(destination, placeName);
+  const cases = [
+    { own: undelivered(destination, shown, true), again: "alerts arrive there again" },
+    { own: unsaid(destination, shown, true), again: SAID_AGAIN },
+  ];
+  for (const { own, again } of cases) {
+    const known = await store.latest(own.fingerprint);
+    if (known === undefined || !isOpen(known.state)) continue;
+    const isByHook = isOfWithheld(known);
+    if (!isByHook && !isArrival) continue;
+    const { card, notice } = await withheldAt(destination, telling);
+    const reason = own.labels.kind === "undelivered" ? (card ?? (isByHook ? notice : undefined)) : notice;
+    if (reason === undefined)
+      await raiseOwn({ ...known.signal, state: "resolved", reason: isByHook ? NONE_WITHHELD : again });
+    else if (!isByHook) await raiseOwn({ ...own, labels: { ...own.labels, ...WITHHELD }, state: "firing", reason });
+  }
+}
+
+const NONE_WITHHELD = "each alert that hooks withheld there was posted there later, or has ended";
+const SAID_AGAIN = "reminders and escalations arrive there again";
 
 /** An alert about messages that were not delivered must not become one of them. */
 export function isAboutDelivery({ signal }: Pick<Alert, "signal">): boolean {
@@ -153,11 +194,7 @@ function isLostCourtesy({ status, isCourtesy, parts }: Delivery): boolean {
 }
 
 /** A message with a mention, or any other that is new, has arrived there. */
-export async function saidAgain(
-  destination: string,
-  { store, raiseOwn }: Telling,
-  reason = "reminders and escalations arrive there again",
-): Promise<void> {
+export async function saidAgain(destination: string, { store, raiseOwn }: Telling, reason = SAID_AGAIN): Promise<void> {
   const known = await store.latest(unsaid(destination).fingerprint);
   if (known && isOpen(known.state)) await raiseOwn({ ...known.signal, state: "resolved", reason });
 }
