@@ -27,7 +27,7 @@ let hook: Server;
 let gateway: GatewayProcess;
 let kills = 0;
 
-// A second try begins anew: where all steps fall due at once, one message is cut off by three kills, and is held for that.
+// The steps are far enough apart for a restart between two of them: where several fall due at once, one message is cut off by three kills, and is held for that.
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "hookgate-alert-steps-"));
   called.length = 0;
@@ -61,9 +61,9 @@ beforeEach(async () => {
             remind: { times: 0 },
             escalate: [
               { after: "0s" },
-              { after: "2s", mention: ["web:1"] },
-              { after: "4s", to: ["web:web:ops"] },
-              { after: "6s", webhook: `http://127.0.0.1:${(hook.address() as AddressInfo).port}/` },
+              { after: "8s", mention: ["web:1"] },
+              { after: "16s", to: ["web:web:ops"] },
+              { after: "24s", webhook: `http://127.0.0.1:${(hook.address() as AddressInfo).port}/` },
             ],
           },
         },
