@@ -218,7 +218,7 @@ it.each(["while it runs", "while it is stopped"])(
     // A pause of four seconds, and no ten minutes.
     expect(await text("/hooks why broken")).toMatch(/times before .* \(in \d\d? s\) are skipped/);
     // A pause of four seconds, and no ten minutes.
-    await until(async () => !(await text("/runs again")).includes("queued"), "the retry", 30_000);
+    await until(async () => !/queued|running/.test(await text("/runs again")), "the end of the retry", 30_000);
     expect(await text("/runs again")).toContain("failed");
   },
   120_000,
