@@ -101,6 +101,24 @@ it("the private message goes to the person on call now, also where the room coul
   }
 });
 
+it("a private message that is lost while the page waits: its copy keeps no one from being mentioned where the page is", async () => {
+  const loop = new LoopbackPlatform("loop", { idempotentCreate: true });
+  loop.script = ({ address: { chatId } }) =>
+    chatId === "dm-ann" ? { kind: "permanent", scope: "chat", error: "blocked by the person" } : undefined;
+  const on = await watch(
+    { ...settings("11:00", { [ROOM]: "11:00" }), fallback: [ROOM] },
+    {
+      platform: loop,
+      direct: (ref) => parseAddress(`loop:bot:${Object.entries(PRIVATE).find(([, one]) => one === ref)?.[0]}`),
+      personOf: ({ chatId }) => PRIVATE[chatId],
+      isReader: async (_, userId) => userId === "8",
+    },
+  );
+  await on.raise();
+  await on.advance(HOUR + 2 * MINUTE);
+  expect(whom(on)).toEqual(["<@7|ann>", "<@8|ben>"]);
+});
+
 it("a chat that got the page in time gets it again only where no other message notifies the new person", async () => {
   const config = settings("11:00", { [OPS]: "11:00" });
   Object.assign(config.routes.default, { escalate: [{ after: "15s", to: [ROOM, OPS], mention: ["oncall:r"] }] });

@@ -1,6 +1,6 @@
-/** A page that waited is about to be posted, and other people are on call now: its step notifies these, and its page is written anew. */
+/** A page that waited is about to be posted, and other people are on call now: its step notifies these, and its page gets new words. */
 import type { Notice } from "../../domain/alerts/alert.js";
-import { noticeWords } from "../../domain/alerts/notice-words.js";
+import { isPrivatePage, noticeWords } from "../../domain/alerts/notice-words.js";
 import { groupBy } from "../../lib/group-by.js";
 import type { Alerting } from "../alerting.js";
 import { CLOCK, type Plan, RULE } from "../plan.js";
@@ -66,8 +66,7 @@ export async function recall(
   const all = (await alerting.store.noticesWith(alert.id, ofStep)).filter(({ key }) => stepIn(key) === ofStep);
   if (all.some(({ destination, key }) => destination === at && key.startsWith(keyOf(at)))) return;
 
-  const isPrivate = (chat: string) =>
-    all.some(({ destination, sentTo }) => destination === chat && sentTo !== undefined);
+  const isPrivate = (chat: string) => all.some((one) => one.destination === chat && isPrivatePage(one));
   const there = placesOf(plan, route, routes).filter((chat) => !isPrivate(chat));
   await askReaders(step, there, alerting);
   const reach = reachOf(step, there, alerting, now);

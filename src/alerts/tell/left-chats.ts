@@ -1,5 +1,6 @@
 /** Notices that wait for a chat that has left the route of their alert: the card is elsewhere, and nothing more is posted there. */
 import { type Alert, isOpen, type KnownPlace, type Notice } from "../../domain/alerts/alert.js";
+import { isPrivatePage } from "../../domain/alerts/notice-words.js";
 import { groupBy } from "../../lib/group-by.js";
 import { readMention } from "../rota/people.js";
 import { isReachedNow } from "../rota/reach.js";
@@ -52,6 +53,8 @@ async function isPostedElsewhere(notice: Notice, telling: Telling): Promise<bool
   const people = groupBy(mentions.map(readMention), ({ name }) => name);
   if (people.length === 0) return pages.length > 0;
   return people.every((person) =>
-    pages.some((one) => one.sentTo === person[0]?.name || isReachedNow(one.destination, person, telling)),
+    pages.some(
+      (one) => (isPrivatePage(one) && one.sentTo === person[0]?.name) || isReachedNow(one.destination, person, telling),
+    ),
   );
 }
