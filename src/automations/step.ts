@@ -46,8 +46,8 @@ export interface Step<Options = unknown> {
   run(options: Options, context: StepContext): Promise<StepResult>;
 }
 
-/** As JSON schemas name it; each may be null, too. */
-export type FieldType = "string" | "number" | "boolean" | "array" | "object" | "any";
+/** As JSON schemas name it; each may be null, too. `output`: what a program printed. */
+export type FieldType = "string" | "output" | "number" | "boolean" | "array" | "object" | "any";
 
 export interface StepContext extends RunContext {
   readonly timeoutMs: number;

@@ -325,7 +325,7 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   ),
   "a text among texts as a number in a template": says(
     "x{% unless steps[0].failures contains 5 %}{% endunless %}",
-    /text: .*steps\[0\]\.failures\[…\] is text, so a comparison with 5 \(a number\) never holds: write "5"$/,
+    /text: .*steps\[0\]\.failures\[…\] is text, so a comparison with 5 \(a number\) never holds: write steps\[0\]\.stdout\.trim\(\) == "5"$/,
   ),
   "a part of a number in a template": says(
     "x{% if steps[0].exitCode contains '5' %}{% endif %}",
@@ -357,7 +357,7 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   ),
   "a number in a list of texts for a person": hook(
     { ...received, match: { when: 'payload.message.userId in ["1", 5]' } },
-    /match\.when: .*payload\.message\.userId is text, so a comparison with 5 \(a number\) never holds: write "5"$/,
+    /match\.when: .*payload\.message\.userId is text, so a comparison with 5 \(a number\) never holds: write steps\[0\]\.stdout\.trim\(\) == "5"$/,
   ),
   "a chat with the platform in a condition": hook(
     { ...received, match: { when: 'payload.message.chatId == "telegram:-1001"' } },
@@ -426,7 +426,7 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
   ),
   "a number for text": step(
     { shell: { command: ["true"], skip_if: "steps[0].stdout == 5" } },
-    /skip_if: .*steps\[0\]\.stdout is text, so a comparison with 5 \(a number\) never holds: write "5"$/,
+    /skip_if: .*steps\[0\]\.stdout is text, so a comparison with 5 \(a number\) never holds: write steps\[0\]\.stdout\.trim\(\) == "5"$/,
   ),
   "text among numbers": step(
     { http: { url: "https://example.org", skip_if: 'step.status in [200, "204"]' } },

@@ -22,8 +22,8 @@ export const shellStep: Step<z.output<typeof shellStepOptions>> = {
   okWord: "exit_zero",
   ownerOnly: true,
   fields: {
-    stdout: "string",
-    stderr: "string",
+    stdout: "output",
+    stderr: "output",
     exitCode: "number",
     signal: "string",
     truncated: "boolean",

@@ -22,7 +22,8 @@ export function comparisonProblem(field: NamedField | undefined, operator: strin
   const known = [...(typesOf(schema) ?? [])];
   const isOf = (...types: string[]) => known.length > 0 && known.every((type) => types.includes(type));
   const sizeOf = `${name}.size > 0`;
-  if (operator === "==" || operator === "!=") return valueProblem(field, value, sizeOf);
+  const trimmed = `{% assign out = ${name} | strip %}, and compare out with`;
+  if (operator === "==" || operator === "!=") return valueProblem(field, value, sizeOf, trimmed);
   if (operator === "contains") {
     if (isOf("number", "boolean", "object"))
       return `${name} is ${inWords(new Set(known))}, and contains is for text and lists`;

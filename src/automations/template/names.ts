@@ -1,5 +1,6 @@
 /** The names that a template uses, against those that there are: a wrong one is refused at load, with the nearest suggested. */
 import type { Liquid, Template } from "liquidjs";
+import { PROGRAM_OUTPUT } from "../../hooks/conditions/impossible-condition.js";
 import { errorMessage } from "../../lib/errors.js";
 import { isBlank } from "../../lib/markdown/clean.js";
 import { type JsonSchema, onlyField, propertiesOf } from "../../lib/validation/json-schema.js";
@@ -26,6 +27,7 @@ export interface StepNames {
 /** The schema of a field of a step. */
 export function fieldSchema({ items }: StepNames, field: string, type: FieldType): JsonSchema {
   if (type === "any") return {};
+  if (type === "output") return { type: "string", pattern: PROGRAM_OUTPUT };
   return type === "array" ? { type, items: items?.[field] ?? {} } : { type };
 }
 

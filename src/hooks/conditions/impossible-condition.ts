@@ -260,11 +260,15 @@ export type Literal = string | number | bigint | boolean;
 /** The `pattern` of a field with an id of a platform: no such id has a colon. */
 export const ID_WITHOUT_PLATFORM = "^[^:]*$";
 
-/** Why the field never is the value. `sizeOf`: how the size of a list is compared. */
+/** The `pattern` of a text that usually ends with a line break. */
+export const PROGRAM_OUTPUT = "^[^]*\\n?$";
+
+/** Why the field never is the value. `sizeOf`, `trimmed`: how the size of a list and the text of a program are compared. */
 export function valueProblem(
   { name, schema }: KnownField,
   value: Literal,
   sizeOf = "size(…) == 0",
+  trimmed = `${name}.trim() ==`,
 ): string | undefined {
   const known = valuesOf(schema);
   if (typeof value === "string" && known !== undefined && !known.includes(value))
@@ -275,7 +279,8 @@ export function valueProblem(
   const type = typeof value === "bigint" ? "number" : (typeof value as "string" | "number" | "boolean");
   if (types === undefined || types.has(type)) return undefined;
   const shown = typeof value === "string" ? `"${value}"` : String(value);
-  return `${name} is ${inWords(types)}, so a comparison with ${shown} (${WORDS[type]}) never holds${better(types, value, sizeOf)}`;
+  const advice = schema.pattern === PROGRAM_OUTPUT ? `: write ${trimmed} "${value}"` : better(types, value, sizeOf);
+  return `${name} is ${inWords(types)}, so a comparison with ${shown} (${WORDS[type]}) never holds${advice}`;
 }
 
 const WORDS: Readonly<Record<string, string>> = {
