@@ -5,13 +5,14 @@
 import type { InboundEvent, InteractionRef } from "../../src/domain/chat/event.js";
 import type { InboundMessage } from "../../src/domain/chat/message.js";
 import type { WebChatMessage } from "../../src/domain/store.js";
+import { DAY_MS } from "../../src/lib/time/duration.js";
 import { readBody } from "./body.js";
 
 export const PLATFORM = "web";
 /** The web chat has one account, ourselves. */
 export const BOT_ID = "web";
 /** An answer in place is possible for as long as the chat exists; a day is what "live" means to a person. */
-const INTERACTION_LIFE_MS = 24 * 3_600_000;
+const INTERACTION_LIFE_MS = DAY_MS;
 
 export interface RowFacts {
   isDm: boolean;

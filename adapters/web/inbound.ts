@@ -1,6 +1,7 @@
 /** What people do on the page: stored in the chat, offered to the gateway, and only then confirmed. */
 
 import type { Acknowledgement, GatewayPort } from "../../src/domain/chat/adapter.js";
+import { quoteValue } from "../../src/domain/chat/command.js";
 import type { InboundEvent } from "../../src/domain/chat/event.js";
 import type { WebChatChange, WebChatMessage, WebChatStore, WebRoom } from "../../src/domain/store.js";
 import type { InTurnByKey } from "../../src/lib/concurrency/in-turn.js";
@@ -304,5 +305,5 @@ function gone(): HookgateError {
 }
 
 function quoted(value: string): string {
-  return /^[^\s"'\\]+$/.test(value) ? value : `"${value.replace(/["\\]/g, "\\$&")}"`;
+  return /^[^\s"'\\]+$/.test(value) ? value : quoteValue(value);
 }

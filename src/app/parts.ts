@@ -349,7 +349,6 @@ export class Parts extends OnGround {
     );
   }
 
-  /** Holds from now on, for a registration to come, too. */
   /** The times of what waits have changed. */
   wakeWaiting(): void {
     this.#kernel.queue.wake();
@@ -357,6 +356,7 @@ export class Parts extends OnGround {
     this.sla.wake();
   }
 
+  /** Holds from now on, for a registration to come, too. */
   async switchHook(hookId: string, enabled: boolean, by: string): Promise<void> {
     await this.overrides.switchInChat(hookId, enabled, by);
     this.registry.setEnabled(hookId, enabled);

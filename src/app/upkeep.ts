@@ -9,9 +9,9 @@ import { within } from "../lib/concurrency/within.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { Clock } from "../lib/time/clock.js";
+import { MINUTE_MS } from "../lib/time/duration.js";
 import type { Stopping } from "./stopping.js";
 
-const MINUTE_MS = 60_000;
 const SWEEP_EVERY_MINUTES = 60;
 
 export function warnOfProblems(registry: HookRegistry, logger: Logger): void {

@@ -31,7 +31,7 @@ import type { Queue, QueueDeps } from "./queue.js";
 import type { Firing, Runner } from "./register.js";
 import { ownCause } from "./run/context-of.js";
 import type { RunDeps } from "./run/deps.js";
-import { findLoop } from "./run/loop.js";
+import { cutLoop } from "./run/loop.js";
 import { mayRunTwice, runsAgain } from "./run/open-run.js";
 import { type RunOutcome, reasonOf } from "./run/outcome.js";
 import { lastStartedAt, runAutomation } from "./run.js";
@@ -495,12 +495,9 @@ class ConfiguredHooks implements Automations {
   }
 
   async #refusalOf(definition: Definition, { cause }: AutomationRun): Promise<RunOutcome | undefined> {
-    const loop = await findLoop(definition.id, cause, this.#options.store.runs);
-    if (loop !== undefined) {
-      this.#options.logger.warn({ hook: definition.id, cause }, `a loop of hooks was cut: ${loop}`);
-      return { status: "skipped", by: "loop", reason: loop };
-    }
-    const refused = await this.#gates.lookAhead(definition);
+    const { store, logger } = this.#options;
+    const loop = await cutLoop(definition.id, cause, { runs: store.runs, logger });
+    const refused = loop ?? (await this.#gates.lookAhead(definition));
     return refused && { status: "skipped", by: refused.gate, reason: refused.reason };
   }
 }

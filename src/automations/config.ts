@@ -1,16 +1,12 @@
 /** Settings of configured hooks as a whole: `automations:` in hookgate.yaml. The hooks themselves stand under `hooks:`. */
 import { z } from "zod";
-import { parseAddress } from "../domain/chat/address.js";
+import { addressField } from "../domain/chat/address.js";
 import { duration } from "../lib/validation/config-fields.js";
-
-const address = z
-  .string()
-  .refine((text) => parseAddress(text) !== undefined, "expected platform:bot:chat or platform:bot:chat:thread");
 
 export const automationsConfig = z.strictObject({
   max_running: z.int().min(1).max(1_000).default(32).describe("How many hooks run at once, all together."),
   alerts: z
-    .array(address)
+    .array(addressField)
     .default([])
     .describe(
       "Where admins are notified of reloads that were rejected or applied in part, of settings that need a restart, and of hooks that trigger themselves, failed too often or switched themselves off. Default: direct messages to the admins who are listed by id.",

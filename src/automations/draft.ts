@@ -2,6 +2,7 @@
 import type { AutomationRun } from "../domain/automation.js";
 import type { Cause } from "../domain/journal.js";
 import { newId } from "../lib/id.js";
+import { isRecord } from "../lib/record.js";
 import type { Definition } from "./definition/definition.js";
 import { historyOf } from "./run/history.js";
 import { newRow } from "./run/open-run.js";
@@ -43,13 +44,12 @@ export function draftManual(definition: Definition, start: ManualStart, now: num
 
 /** What a hook that no payload starts is given when a person fires it. */
 export function manualPayload(definition: Definition, reason: string, input: unknown, now: number): unknown {
-  const isMap = typeof input === "object" && input !== null && !Array.isArray(input);
   return {
     hookId: definition.id,
     trigger: "manual",
     reason,
     due: new Date(now).toISOString(),
-    input: isMap ? input : undefined,
+    input: isRecord(input) ? input : undefined,
   };
 }
 

@@ -112,7 +112,7 @@ function payloadOf(definition: Definition, { payload, reason }: HandFiring, { re
   });
 }
 
-/** What of a firing the pipeline tells. */
+/** The part of a firing that the pipeline reports to. */
 function progressOf({ signal, began, stepBegan, stepEnded, handlerBegan }: HandFiring): Progress {
   return {
     signal,

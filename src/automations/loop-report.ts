@@ -5,6 +5,7 @@ import type { KeyValueStore } from "../domain/store.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { Clock } from "../lib/time/clock.js";
+import { DAY_MS } from "../lib/time/duration.js";
 import type { Definition } from "./definition/definition.js";
 import type { Notifier } from "./notify.js";
 
@@ -18,7 +19,7 @@ interface Deps {
 
 const SCOPE = "automations.loop-told";
 /** Cut again after so long, or once its definition has changed, it is news. */
-const NEWS_AFTER_MS = 7 * 86_400_000;
+const NEWS_AFTER_MS = 7 * DAY_MS;
 const KEEP_EVERY_MS = 3_600_000;
 
 const reportedLoop = z.object({ hash: z.string(), at: z.number() });

@@ -5,7 +5,7 @@
 
 import { PAUSED_REASON, type StepRecord } from "../domain/automation.js";
 import { isOfStranger } from "../domain/chat/access.js";
-import { isHandId } from "../domain/journal.js";
+import { isHandId, MAX_HOOK_DEPTH } from "../domain/journal.js";
 import type { Refusal } from "./gates/refusal.js";
 import type { Pass } from "./gates.js";
 import { gather, templateScope } from "./gather.js";
@@ -14,7 +14,7 @@ import { callHandler } from "./run/call-handler.js";
 import { contextOf } from "./run/context-of.js";
 import type { RunDeps, RunStart } from "./run/deps.js";
 import { recordDropped, recordEnd, recordStart } from "./run/keep-record.js";
-import { findLoop } from "./run/loop.js";
+import { cutLoop, type LoopRefusal } from "./run/loop.js";
 import { openRun } from "./run/open-run.js";
 import type { RunOutcome } from "./run/outcome.js";
 import { ended, outcomeOf } from "./run/outcome-of.js";
@@ -93,7 +93,8 @@ const isSuccess = (outcome: RunOutcome | undefined) => outcome?.status === "succ
 type Gate =
   | Pass
   | Refusal
-  | { kind: "refused"; gate: "paused" | "loop"; reason: string }
+  | LoopRefusal
+  | { kind: "refused"; gate: "paused"; reason: string }
   | { kind: "ended"; outcome: RunOutcome };
 
 async function passGates(start: RunStart, deps: RunDeps): Promise<Gate> {
@@ -102,11 +103,8 @@ async function passGates(start: RunStart, deps: RunDeps): Promise<Gate> {
   const isManual = trigger === "manual";
   const isByHand = isManual || isHandId(start.dispatchId);
   if (deps.isPaused() && !isManual) return { kind: "refused", gate: "paused", reason: PAUSED_REASON };
-  const loop = await findLoop(definition.id, cause, deps.runs);
-  if (loop !== undefined) {
-    deps.logger.warn({ hook: definition.id, cause }, `a loop of hooks was cut: ${loop}`);
-    return { kind: "refused", gate: "loop", reason: loop };
-  }
+  const loop = await cutLoop(definition.id, cause, deps);
+  if (loop !== undefined) return loop;
   try {
     const onWait = (limit: string) => start.waits?.(limit);
     const isStored = stored !== undefined;
@@ -125,9 +123,6 @@ export async function lastStartedAt(hookId: string, runs: RunDeps["runs"]): Prom
   return (await runs.started(hookId, Number.MAX_SAFE_INTEGER)).lastStartedAt;
 }
 
-/** Chains of hooks are cut before they are this long: see the loop guard. */
-const MAX_CAUSES = 16;
-
 /**
  * Whether a stranger's message led to a run: people to whom the gateway does not listen write anything, as often as they like. It may be
  * the run itself, or a run that caused it, over any number of hooks. Stored payloads do not have the reason of a denial, so a hook that is
@@ -135,7 +130,7 @@ const MAX_CAUSES = 16;
  */
 async function comesOfStranger({ point, payload, cause }: RunStart, { runs }: RunDeps): Promise<boolean> {
   if (isOfStranger(point.name, payload)) return true;
-  for (let at = cause, steps = 0; at?.kind === "hook" && steps < MAX_CAUSES; steps++) {
+  for (let at = cause, steps = 0; at?.kind === "hook" && steps <= MAX_HOOK_DEPTH; steps++) {
     // A store that cannot be read must not keep the gate closed.
     const run = await runs.get(at.id).catch(() => undefined);
     if (run === undefined) return false;

@@ -34,7 +34,7 @@ export interface Remarks {
   note(text: string): void;
 }
 
-/** What can be said of the whole, and of what is right of it when something is wrong. */
+/** Finds the problems of the whole configuration. When a part of it is wrong, the other parts are examined all the same. */
 export async function examine(loaded: LoadedConfig, remarks: Remarks = NONE): Promise<ListedProblem[]> {
   const { draft, problems } = loaded;
   if (draft === undefined) return problems.map((problem) => ({ ...problem, of: "configuration" }));

@@ -2,6 +2,8 @@
 import { z } from "zod";
 import { parseAddress } from "../domain/chat/address.js";
 import { ROLES } from "../domain/chat/identity.js";
+import { OPENLY_ONCE_MS } from "../domain/chat/openly.js";
+import { formatDuration } from "../lib/time/duration.js";
 import { duration } from "../lib/validation/config-fields.js";
 
 export type { AccessConfig } from "../domain/chat/access.js";
@@ -72,7 +74,7 @@ export const gatewayConfig = z.strictObject({
     .boolean()
     .default(true)
     .describe(
-      "When a command is refused in a group and the sender cannot be reached privately, answer in the group: one short line, at most every ten minutes.",
+      `When a command is refused in a group and the sender cannot be reached privately, answer in the group: one short line, at most every ${formatDuration(OPENLY_ONCE_MS)}.`,
     ),
   button_life: duration("7d").describe("How long the buttons of a message work."),
   prompt_life: duration("15m").describe(

@@ -1,5 +1,5 @@
 /**
- * What is open in a conversation, in memory: its events, in a lane of their own and one for its commands, and its deliveries, in queues
+ * What is open in a conversation, in memory: its events, in a lane of their own, one for its commands and one for each slow command, and its deliveries, in queues
  * (`domain/deliveries/outbox-queue.ts`). One keyed queue looks at all of them. The rows are the truth, and this is a bounded copy of what is open, so that
  * what was just stored need not be read: a lane reads on where its copy ends, and a queue is read as soon as anything is out of the ordinary
  * (a retry, a pause, an edit, a release, an error), until it turns out to have nothing open any more.
@@ -17,9 +17,6 @@ const READ_ROWS = 50;
 const MAX_DELIVERIES_PER_QUEUE = 200;
 /** Lanes of slow commands and queues of interactions come and go: idle ones of a conversation are forgotten when there are so many. */
 const FEW_BESIDE = 16;
-
-/** Marks the lane of a conversation's commands. */
-export const COMMAND_LANE = "#commands";
 
 /** A row with what this process knows about its handling. */
 export interface LaneRow extends InboxRow {

@@ -1,11 +1,12 @@
 /** All conversations that have something open, and the one keyed queue that looks at their lanes and queues. */
+import { COMMAND_LANE } from "../domain/chat/command-lane.js";
 import { queueOf, readQueue } from "../domain/deliveries/outbox-queue.js";
 import type { Delivery, NewDelivery, Pause } from "../domain/store.js";
 import { PerKey } from "../lib/concurrency/per-key.js";
 import { KeyedWork, Share } from "../lib/concurrency/work.js";
 import type { Logger } from "../lib/logger.js";
 import type { Clock } from "../lib/time/clock.js";
-import { COMMAND_LANE, Conversation, type Lane, type Queue, type Shared } from "./conversation.js";
+import { Conversation, type Lane, type Queue, type Shared } from "./conversation.js";
 import type { RouteCall } from "./status.js";
 
 /** Lanes that are listed as put off. */

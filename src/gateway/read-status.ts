@@ -2,7 +2,7 @@
 import { formatAddress, parseAddress } from "../domain/chat/address.js";
 import { readQueue } from "../domain/deliveries/outbox-queue.js";
 import type { Pause } from "../domain/store.js";
-import { formatDuration } from "../lib/time/duration.js";
+import { formatDuration, MINUTE_MS } from "../lib/time/duration.js";
 import type { Conversations } from "./conversations.js";
 import type { Deps } from "./deps.js";
 import type { Parking } from "./outbound/parking.js";
@@ -11,8 +11,6 @@ import type { Ignored } from "./people/ignored.js";
 import { listeningOf } from "./people/listening.js";
 import type { Pressure } from "./pressure.js";
 import type { AdapterStatus, GatewayStatus, Turns } from "./status.js";
-
-const MINUTE_MS = 60_000;
 
 export interface StatusSources extends Pick<Deps, "store" | "adapters" | "access" | "clock" | "config"> {
   isRunning: boolean;

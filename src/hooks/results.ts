@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { copyOf, fieldsOf } from "../fast/isolate.js";
 import { HookgateError } from "../lib/errors.js";
+import { isRecord } from "../lib/record.js";
 import { strictly } from "../lib/validation/strictly.js";
 import { valueProblem } from "../lib/validation/value-problem.js";
 import { BACKGROUND_KINDS, type Contribution, type ContributionKind, contribution } from "./contribution.js";
@@ -40,7 +41,7 @@ export function checkPatch(
     const base = current(key);
     applied[key] = applyTo(base, given, field, key);
     // What was there before may have fields that the schema does not know; what the handler gives may not.
-    const isAll = !isFields(given) || !isFields(base);
+    const isAll = !isRecord(given) || !isRecord(base);
     if (field !== undefined) check(isAll ? strictly(field) : field, applied[key], key);
   }
   return applied;
@@ -70,9 +71,9 @@ export function checkPatchAt(
 }
 
 function applyTo(base: unknown, given: unknown, field: z.ZodType | undefined, key: string): unknown {
-  if (!isFields(given)) return given;
+  if (!isRecord(given)) return given;
   const schema = field instanceof z.ZodOptional ? field.unwrap() : field;
-  const applied: Fields = isFields(base) ? { ...base } : {};
+  const applied: Fields = isRecord(base) ? { ...base } : {};
   for (const part of Object.keys(given)) {
     const ofPart = fieldOf(schema as z.ZodType | undefined, part, `${key}.`);
     const value = given[part];
@@ -100,7 +101,7 @@ export function checkClaim(
   refuse?: DispatchOptions["refuseClaim"],
 ): (Fields & { handled: true; claimedBy?: string }) | undefined {
   if (value === null || value === undefined) return undefined;
-  if (!isFields(value))
+  if (!isRecord(value))
     throw resultError(
       `expected { handled: true | false } or null, got ${Array.isArray(value) ? "a list" : typeof value}`,
     );
@@ -135,7 +136,7 @@ export function withPatch(data: Fields, patch: Fields): Fields {
 }
 
 function merged(base: unknown, given: unknown): unknown {
-  if (!isFields(base) || !isFields(given)) return given;
+  if (!isRecord(base) || !isRecord(given)) return given;
   const fields = withPatch(base, given);
   for (const key of Object.keys(given)) if (given[key] === null) delete fields[key];
   return fields;
@@ -152,7 +153,7 @@ export function checkChange(
   refuse?: DispatchOptions["refuseChange"],
 ): void {
   const refused = mutable === undefined ? undefined : refusedChange(before, after, mutable, "");
-  if (refused?.includes(".") && isFields(after) && Object.hasOwn(after, refused)) {
+  if (refused?.includes(".") && isRecord(after) && Object.hasOwn(after, refused)) {
     const nested = refused.split(".").reduceRight((inner, key) => `{ ${key}: ${inner} }`, "…");
     throw resultError(`there is no field "${refused}" at ${name}: write ${nested}`);
   }
@@ -160,7 +161,7 @@ export function checkChange(
     const rest = mutable?.length === 0 ? "nothing can be" : `only ${mutable?.join(", ")} can be`;
     throw resultError(`${refused} cannot be changed at ${name} (${rest})`);
   }
-  if (!(payload instanceof z.ZodObject) || !isFields(before) || !isFields(after)) {
+  if (!(payload instanceof z.ZodObject) || !isRecord(before) || !isRecord(after)) {
     if (!isDeepStrictEqual(before, after)) check(payload, after, "data");
     return;
   }
@@ -186,7 +187,7 @@ export function checkByCaller(before: unknown, after: unknown, refuse: DispatchO
 }
 
 function refusedChange(before: unknown, after: unknown, mutable: readonly string[], at: string): string | undefined {
-  if (!isFields(before) || !isFields(after)) return at === "" ? "data" : at.slice(0, -1);
+  if (!isRecord(before) || !isRecord(after)) return at === "" ? "data" : at.slice(0, -1);
   for (const key of Object.keys({ ...before, ...after })) {
     const path = `${at}${key}`;
     // A key "mission.title" is no path: it would be a new field, which nothing reads.
@@ -196,10 +197,6 @@ function refusedChange(before: unknown, after: unknown, mutable: readonly string
     if (refused !== undefined) return refused;
   }
   return undefined;
-}
-
-export function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const responses = z.array(contribution);

@@ -132,8 +132,8 @@ export function deadlineError(run: HookRun): DOMException {
     turn === undefined
       ? `did not end within ${timeoutMs} ms`
       : turn.untilMs === undefined
-        ? `waited for its turn (${turn.limit}) until its timeout of ${formatDuration(timeoutMs)}, and did not start`
-        : `waited ${waitedText(turn.untilMs - turn.sinceMs, turn)} and did not end within its timeout of ${formatDuration(timeoutMs)}, which counts the waiting`;
+        ? `waited for its turn (${turn.limit}) until its timeout of ${timeoutMs} ms, and did not start`
+        : `waited ${waitedText(turn.untilMs - turn.sinceMs, turn)} and did not end within its timeout of ${timeoutMs} ms, which counts the waiting`;
   return new DOMException(`Hook "${id}" ${text}`, "TimeoutError");
 }
 

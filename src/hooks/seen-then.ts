@@ -1,7 +1,8 @@
 /** What a hook would have seen in a dispatch on record, so that its `match` is explained by what it was compared with. */
 import type { RunRecord } from "../domain/journal.js";
+import { isRecord } from "../lib/record.js";
 import type { HookInfo } from "./registration/registration.js";
-import { isFields, withPatch } from "./results.js";
+import { withPatch } from "./results.js";
 
 /** `earlier`: ids of the hooks before it, for a hook that is not in the record. */
 export function seenThen(
@@ -9,10 +10,10 @@ export function seenThen(
   { payload, runs }: { payload: unknown; runs: readonly RunRecord[] },
   earlier: readonly string[],
 ): unknown {
-  if (!seesChanges(hook) || !isFields(payload)) return payload;
+  if (!seesChanges(hook) || !isRecord(payload)) return payload;
   const own = runs.find(({ hookId }) => hookId === hook.id)?.position;
   const before = runs.filter(({ hookId, position }) => (own === undefined ? earlier.includes(hookId) : position < own));
-  return before.reduce((seen, { diff }) => (isFields(diff) ? withPatch(seen, diff) : seen), payload);
+  return before.reduce((seen, { diff }) => (isRecord(diff) ? withPatch(seen, diff) : seen), payload);
 }
 
 function seesChanges({ execution, sees, phase }: HookInfo): boolean {

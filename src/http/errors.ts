@@ -1,5 +1,5 @@
 /** What goes wrong, as HTTP says it. The one place that maps codes to statuses. */
-import { HookgateError } from "../lib/errors.js";
+import { HookgateError, SEE_LOG } from "../lib/errors.js";
 
 const STATUS: Record<string, number> = {
   BODY_INVALID: 400,
@@ -113,7 +113,7 @@ function withoutPaths(error: HookgateError): HookgateError {
   const message = storeWords(error.code);
   if (message === undefined) return error;
   const { code, retryable } = error;
-  return new HookgateError({ code, message, hint: "The log of the gateway has the details.", retryable });
+  return new HookgateError({ code, message, hint: SEE_LOG, retryable });
 }
 
 function known(thrown: unknown): HookgateError {
@@ -128,7 +128,7 @@ function known(thrown: unknown): HookgateError {
   return new HookgateError({
     code: "INTERNAL",
     message: "something went wrong inside Hookgate",
-    hint: "The gateway's log has the details.",
+    hint: SEE_LOG,
     cause: thrown,
   });
 }

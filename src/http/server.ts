@@ -10,6 +10,7 @@ import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import { PROOF_HEADER } from "../lib/signing/signed-call.js";
 import type { Clock, Timer } from "../lib/time/clock.js";
+import { DAY_MS, HOUR_MS } from "../lib/time/duration.js";
 import { answerErrors, takesForms } from "./answer-errors.js";
 import { createAuth } from "./auth.js";
 import { hasBody, limitBodies } from "./body-deadline.js";
@@ -94,10 +95,10 @@ const HEADERS_WITHIN_MS = 5_000;
 /** From this part of `max_connections` on, room is made for others. */
 const CROWDED = 0.9;
 /** Files that were sent up and are in no message. */
-const UNSENT_KEPT_MS = 24 * 3_600_000;
-const SWEEP_EVERY_MS = 6 * 3_600_000;
+const UNSENT_KEPT_MS = DAY_MS;
+const SWEEP_EVERY_MS = 6 * HOUR_MS;
 /** As long as what they created is kept, unless retention keeps that for longer. */
-const IDEMPOTENCY_KEPT_MS = 90 * 24 * 3_600_000;
+const IDEMPOTENCY_KEPT_MS = 90 * DAY_MS;
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   return new FastifyServer(options);

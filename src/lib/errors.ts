@@ -14,6 +14,9 @@ export interface HookgateErrorFacts {
   cause?: unknown;
 }
 
+/** The hint of an error whose details are not for its reader. */
+export const SEE_LOG = "The log of the gateway has the details.";
+
 export class HookgateError extends Error {
   readonly code: string;
   readonly hint?: string;

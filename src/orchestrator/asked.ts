@@ -7,7 +7,7 @@ import type { OrchestratorDeps } from "./deps.js";
 import { cardsOf } from "./tasks/cards.js";
 import type { Finish } from "./tasks/finish.js";
 import { limitOf } from "./tasks/step.js";
-import { type Transitioned, type Transitions, wordOf } from "./tasks/transition.js";
+import { causeOf, STAYS_DONE, type Transitioned, type Transitions, wordOf } from "./tasks/transition.js";
 
 /** `seen`: the task as its caller read it; in another state by then, it stays as it is. */
 export interface Asked {
@@ -144,11 +144,7 @@ export function createAsked(deps: AskedDeps): Asked {
       });
     const known: readonly TaskStatus[] = ["blocked", "failed", "cancelled", "review"];
     if (!known.includes(status))
-      throw cannot(
-        task,
-        "done again",
-        status === "done" ? "What is done stays done; add another task." : "It is not over yet.",
-      );
+      throw cannot(task, "done again", status === "done" ? STAYS_DONE : "It is not over yet.");
     return transition(id, {
       to: "pending",
       actor: { ...actor, reason: actor.reason ?? "to be done again" },
@@ -250,8 +246,6 @@ export function createAsked(deps: AskedDeps): Asked {
 function assigneesSoFar({ attempt, assignTo, earlierAssignees = [] }: Task): string[] | undefined {
   return attempt === 0 ? undefined : [...new Set([...earlierAssignees, assignTo])];
 }
-
-const causeOf = ({ cause }: Actor) => (cause === undefined ? {} : { cause });
 
 function itself(task: Task): HookgateError {
   return cannot(task, "started by hand", "It starts by itself when its turn comes.");

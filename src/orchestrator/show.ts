@@ -8,6 +8,7 @@ import type { TaskStore } from "../domain/orchestrator/task-store.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { Clock, Timer } from "../lib/time/clock.js";
+import { DAY_MS } from "../lib/time/duration.js";
 import { cardOf, formerCardOf } from "./card.js";
 import type { OrchestratorDeps } from "./deps.js";
 import { createOutput, type Output } from "./output.js";
@@ -18,7 +19,7 @@ const EDIT_EVERY_MS = 2_000;
 const REMEMBERED = 2_000;
 
 /** A deadline that passed so long ago was shown before the gateway stopped. */
-const MISSED_MS = 86_400_000;
+const MISSED_MS = DAY_MS;
 
 type TaskCard = NonNullable<Task["cards"]>[number];
 

@@ -3,6 +3,7 @@
  * touched. An event's key is remembered for `dedup_for` even when its row has to go.
  */
 import type { Store } from "../domain/store.js";
+import { DAY_MS } from "../lib/time/duration.js";
 import type { Retention } from "./config.js";
 import type { Connection } from "./connection.js";
 import type { InboxSeen } from "./messages/inbox-seen.js";
@@ -10,7 +11,7 @@ import type { InboxSeen } from "./messages/inbox-seen.js";
 /** Rows looked at in one transaction. */
 const CHUNK = 500;
 /** For this long it is known what an expired button did, for a person who presses it after all. */
-const EXPIRED_TOKENS_MS = 7 * 86_400_000;
+const EXPIRED_TOKENS_MS = 7 * DAY_MS;
 
 interface SweptTable {
   name: string;

@@ -1,6 +1,6 @@
 /**
- * What most updates are: a new message with nothing but words in it. That is told by looking, at a twentieth of what the schema
- * costs; whatever has any other field is the schema's.
+ * Most updates are a new message with nothing but words in it. `isPlain` recognises them by their fields, at a twentieth of what the schema
+ * costs. The schema decodes every update that has any other field.
  */
 
 import { isRecord } from "../../../src/lib/record.js";

@@ -1,5 +1,6 @@
 /** All definitions of a configuration. A broken one is told with its reasons and its place, and never stops the others. */
 import { basename, dirname } from "node:path";
+import { isRecord } from "../../lib/record.js";
 import { type Issue, pathText } from "../../lib/validation/schema-issues.js";
 import type { Position } from "../../lib/validation/yaml-source.js";
 import { checkDefinition, type Surroundings } from "./check.js";
@@ -158,7 +159,7 @@ function loadOne({ value, file }: Source, place: Place, tables: Tables, around: 
 
 /** Hooks under a wrong name (`hook:`, `- hooks:`), where nothing reads them. */
 function misnamedList(value: unknown): Issue | undefined {
-  if (!isMap(value) || Object.keys(value).some(isSetting)) return undefined;
+  if (!isRecord(value) || Object.keys(value).some(isSetting)) return undefined;
   const name = Object.keys(value).find((key) => hooksUnder(value[key]).length > 0);
   if (name === undefined) return undefined;
   const ids = hooksUnder(value).flatMap((one) => idOf(one) ?? []);
@@ -179,7 +180,7 @@ function hooksUnder(value: unknown, seen = new Set<unknown>()): Record<string, u
   seen.add(value);
   const parts = Object.entries(value).flatMap(([key, part]) => (isSetting(key) ? [] : [part]));
   return parts.flatMap((one) => [
-    ...(isMap(one) && Object.keys(one).some(isSetting) ? [one] : []),
+    ...(isRecord(one) && Object.keys(one).some(isSetting) ? [one] : []),
     ...hooksUnder(one, seen),
   ]);
 }
@@ -214,18 +215,14 @@ function brokenHook(id: string | undefined, place: Place, issues: readonly Issue
 }
 
 function idOf(value: unknown): string | undefined {
-  const id = isMap(value) ? value.id : undefined;
+  const id = isRecord(value) ? value.id : undefined;
   return typeof id === "string" && id !== "" ? id : undefined;
 }
 
 /** `critical: yes` is a text, and an error of its own. It was meant all the same: only what says no is none. */
 function isCritical(value: unknown): boolean {
-  const critical = isMap(value) ? value.critical : undefined;
+  const critical = isRecord(value) ? value.critical : undefined;
   return critical !== undefined && critical !== null && !/^(?:false|no|off|n|)$/i.test(String(critical));
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A name for what has none: `hooks.yaml:12`. */

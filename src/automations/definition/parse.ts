@@ -1,5 +1,6 @@
 /** One definition as it was written becomes one whose form is right: every setting known and of its type, every step and handler by the tables. */
 
+import { isRecord } from "../../lib/record.js";
 import { parseAll, valueAt } from "../../lib/validation/parse-all.js";
 import { EMPTY, PLAIN_MANY } from "../../lib/validation/plain-issues.js";
 import { type Issue, issuesOf, suggestion, toIssues } from "../../lib/validation/schema-issues.js";
@@ -48,20 +49,20 @@ export interface Parsed {
 /** Every issue at once. */
 export function parseDefinition(value: unknown, tables: Tables): Parsed {
   const parsed = parseAll(definitionForm, value, NO_EMPTY);
-  const raw = isMap(value) ? value : {};
+  const raw = isRecord(value) ? value : {};
   const issues: Issue[] = parsed.issues.flatMap(({ issue, path }) =>
     toIssues(issue, path, (at) => keysAt(definitionForm, at)),
   );
   const unsure = new Set(issues.map(({ path }) => String(path[0])));
   const form =
     parsed.data ??
-    (isMap(value)
+    (isRecord(value)
       ? parseAll(definitionForm, { ...ANY_ID, ...pick(raw, (key) => !unsure.has(key)) }, NO_EMPTY).data
       : undefined);
   const steps = Array.isArray(raw.context) ? raw.context : [];
   const context = steps.map((step, index) => parseStep(step, ["context", index], tables, issues));
   // What is no map has no handler either: one message is enough.
-  const run = isMap(value) ? parseHandler(raw.run, tables, issues) : undefined;
+  const run = isRecord(value) ? parseHandler(raw.run, tables, issues) : undefined;
   const isEmpty = ({ path }: Issue) => path.length > 0 && valueAt(value, path) === null;
   return {
     issues: issues.map((issue) =>
@@ -102,7 +103,7 @@ function parseStep(
   if (one === undefined) return undefined;
   const { name, entry: step, value: given } = one;
   const at = [...path, name];
-  const isShort = !isMap(given);
+  const isShort = !isRecord(given);
   const settings = isShort ? {} : pick(given, (key) => COMMON_STEP_KEYS.includes(key));
   const own = isShort ? given : pick(given, (key) => !COMMON_STEP_KEYS.includes(key));
   const common = commonStepForm.safeParse(settings, PLAIN_MANY);
@@ -136,7 +137,7 @@ function onlyEntry<T>(
   issues: Issue[],
 ): { name: string; entry: T; value: unknown } | undefined {
   const known = Object.keys(table);
-  if (!isMap(value)) {
+  if (!isRecord(value)) {
     issues.push({ path, message: `expected one ${what}: ${known.join(", ")}` });
     return undefined;
   }
@@ -157,10 +158,6 @@ function onlyEntry<T>(
     ofKey: true,
   });
   return undefined;
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function pick(given: Record<string, unknown>, wanted: (key: string) => boolean): Record<string, unknown> {

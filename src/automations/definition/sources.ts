@@ -6,6 +6,7 @@ import { errorMessage } from "../../lib/errors.js";
 import { deadLinkAt, deadLinkTarget } from "../../lib/files/dead-link.js";
 import { isNoFolder, leadsNowhere, listFolder } from "../../lib/files/list-folder.js";
 import { MAX_TEXT_BYTES, readTextFile } from "../../lib/files/text-file.js";
+import { isRecord } from "../../lib/record.js";
 import { nearest } from "../../lib/validation/nearest.js";
 import { type Position, parseYaml, type YamlEntry, type YamlPath } from "../../lib/validation/yaml-source.js";
 import { definitionForm } from "./schema.js";
@@ -170,7 +171,7 @@ function readHookFile(file: string, found: { sources: Source[]; problems: Source
 /** A single definition without a readable id may be anything. */
 function isNameless([first, ...others]: readonly YamlEntry[]): boolean {
   if (first === undefined || others.length > 0 || first.path.length > 0) return false;
-  return !isMap(first.value) || typeof first.value.id !== "string";
+  return !isRecord(first.value) || typeof first.value.id !== "string";
 }
 
 /** An entry with errors of its own breaks no other entry of its file. */
@@ -272,8 +273,4 @@ function lettersOf(file: string): string {
 /** Not in a comment. */
 function saysCritical(text: string): boolean {
   return /^[^#\n]*\bcritical["']?\s*:\s*["']?(?:true|yes|on|y)\b/im.test(text);
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

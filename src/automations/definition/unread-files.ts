@@ -1,6 +1,7 @@
 /** Files under `hooks/` that are not read, although they look like hooks: a guard that is in one of them guards nothing. */
 import { readFileSync, statSync } from "node:fs";
 import { basename, extname } from "node:path";
+import { isRecord } from "../../lib/record.js";
 import { parseYaml } from "../../lib/validation/yaml-source.js";
 
 /** What a hook is written in by mistake, and what editors and systems append to a name. */
@@ -73,12 +74,8 @@ function textOf(file: string): string {
 }
 
 function listOf(value: unknown): readonly unknown[] {
-  const list = isMap(value) && Array.isArray(value.hooks) ? value.hooks : value;
+  const list = isRecord(value) && Array.isArray(value.hooks) ? value.hooks : value;
   return Array.isArray(list) ? list : [list];
 }
 
-const isHook = (value: unknown) => isMap(value) && "run" in value && ("on" in value || "trigger" in value);
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+const isHook = (value: unknown) => isRecord(value) && "run" in value && ("on" in value || "trigger" in value);

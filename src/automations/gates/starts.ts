@@ -1,8 +1,8 @@
 /** When each hook started: for its cooldown and its hourly rate. Learnt from its runs when it is first asked for. */
 import type { AutomationRunStore } from "../../domain/automation.js";
+import { HOUR_MS } from "../../lib/time/duration.js";
 import type { Definition } from "../definition/definition.js";
 
-const HOUR_MS = 3_600_000;
 const NEVER = Number.NEGATIVE_INFINITY;
 
 interface Known {

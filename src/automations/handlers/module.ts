@@ -24,7 +24,7 @@ const moduleOptions = z.strictObject({
     .min(1)
     .refine((path) => !isTemplate(path), "a module's path is no template")
     .refine((path) => /\.[cm]?js$/.test(path), "expected a JavaScript file: .js, .mjs or .cjs")
-    .describe("The module: .js or .mjs, relative to the folder of the definition."),
+    .describe("The module: .js, .mjs or .cjs, relative to the folder of the definition."),
   export: z.string().min(1).default("default").describe("The name of the exported function."),
   with: z
     .record(z.string(), z.json())

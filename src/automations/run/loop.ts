@@ -1,9 +1,28 @@
 /** The loop guard: a run caused by a run caused by a run … and a hook that its own output starts. */
 import type { AutomationRunStore } from "../../domain/automation.js";
 import { type Cause, MAX_HOOK_DEPTH } from "../../domain/journal.js";
+import type { Logger } from "../../lib/logger.js";
 
-/** Why the chain of causes is cut here; undefined when it may go on. */
-export async function findLoop(
+export interface LoopRefusal {
+  kind: "refused";
+  gate: "loop";
+  /** Why the chain of causes is cut here. */
+  reason: string;
+}
+
+/** Undefined when the chain of causes may go on. */
+export async function cutLoop(
+  hookId: string,
+  cause: Cause | undefined,
+  { runs, logger }: { runs: Pick<AutomationRunStore, "get">; logger: Pick<Logger, "warn"> },
+): Promise<LoopRefusal | undefined> {
+  const reason = await findLoop(hookId, cause, runs);
+  if (reason === undefined) return undefined;
+  logger.warn({ hook: hookId, cause }, `a loop of hooks was cut: ${reason}`);
+  return { kind: "refused", gate: "loop", reason };
+}
+
+async function findLoop(
   hookId: string,
   cause: Cause | undefined,
   runs: Pick<AutomationRunStore, "get">,

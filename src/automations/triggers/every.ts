@@ -1,11 +1,12 @@
 /** `every: 5m`: at a steady interval, counted from when the hook was first seen. */
 import { z } from "zod";
+import { DAY_MS } from "../../lib/time/duration.js";
 import { someDuration } from "../../lib/validation/config-fields.js";
 import type { TriggerOf } from "../definition/definition.js";
 import { catchUp } from "./catch-up.js";
 
 const MIN_EVERY_MS = 1_000;
-const MAX_EVERY_MS = 366 * 86_400_000;
+const MAX_EVERY_MS = 366 * DAY_MS;
 
 export const everyOptions = z
   .strictObject({

@@ -50,3 +50,8 @@ export function parseAddress(text: string): Address | undefined {
     return undefined; // a stray % is no address
   }
 }
+
+/** A setting that names a conversation. */
+export const addressField = z
+  .string()
+  .refine((text) => parseAddress(text) !== undefined, "expected platform:bot:chat or platform:bot:chat:thread");

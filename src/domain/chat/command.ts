@@ -112,6 +112,11 @@ export function quoteValue(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
+/** The same, quoted only when it has to be. */
+export function word(text: string): string {
+  return /^[^\s"'\\=]+$/.test(text) ? text : quoteValue(text);
+}
+
 /** Discord shows no more: https://discord.com/developers/docs/interactions/application-commands#autocomplete */
 export const MAX_CHOICES = 25;
 /** Characters. */

@@ -1,4 +1,4 @@
-/** The line in a room that stands in for a private answer which could not be delivered. */
+/** Notices of the gateway, known by their ids: to a person, or the line in a room that stands in for a private answer which could not be delivered. */
 import { createHash } from "node:crypto";
 import type { Delivery } from "../store.js";
 import { formatAddress } from "./address.js";
@@ -27,3 +27,10 @@ export function openlyId({
 const OPENLY = "d_o";
 
 export const isOpenly = (deliveryId: string) => deliveryId.startsWith(OPENLY);
+
+/** The id of a notice to a person: about an answer that did not plainly arrive, or about files that were lost. */
+export const noticeId = (what: string) => `${NOTICE}${createHash("sha256").update(what).digest("hex").slice(0, 20)}`;
+
+const NOTICE = "d_n";
+
+export const isNotice = (deliveryId: string) => deliveryId.startsWith(NOTICE);

@@ -3,10 +3,11 @@
  * It is handled meanwhile. Should the power fail just then, the platform hands it over again, and nothing was sent because of it.
  */
 import type { Accepted, Acknowledgement } from "../../domain/chat/adapter.js";
+import { COMMAND_LANE } from "../../domain/chat/command-lane.js";
 import { type ActionEvent, addressOf, conversationOf, type InboundEvent } from "../../domain/chat/event.js";
 import { HookgateError } from "../../lib/errors.js";
 import { shownName } from "../../lib/text/person-name.js";
-import { COMMAND_LANE, startOf } from "../conversation.js";
+import { startOf } from "../conversation.js";
 import type { Conversations } from "../conversations.js";
 import { newLaneRow } from "../new-rows.js";
 import { isLaneBehindFormer } from "../outbound/follow-move.js";

@@ -1,13 +1,14 @@
 /** Runs a command that was given in chat and says its answer: privately where the platform can, where it was asked otherwise. */
 
 import { type Address, formatAddress } from "../../domain/chat/address.js";
+import { COMMAND_LANE } from "../../domain/chat/command-lane.js";
 import type { InteractionRef } from "../../domain/chat/event.js";
 import type { Operator } from "../../domain/chat/identity.js";
 import type { InboundMessage, OutboundMessage } from "../../domain/chat/message.js";
 import { ANSWER_MARK } from "../../domain/journal.js";
 import type { NewDelivery } from "../../domain/store.js";
 import type { Command } from "../commands.js";
-import { COMMAND_LANE, type LaneRow } from "../conversation.js";
+import type { LaneRow } from "../conversation.js";
 import { decideAccess } from "../people/access.js";
 import { type Handling, settled } from "./handling.js";
 import { LiveAnswer } from "./live-answer.js";

@@ -8,7 +8,7 @@ import type { Cause } from "../../domain/journal.js";
 import type { AuditEntry } from "../../domain/store.js";
 import type { DispatchOptions } from "../../hooks/options.js";
 import { errorPlace } from "../../lib/error-place.js";
-import { errorMessage, HookgateError } from "../../lib/errors.js";
+import { errorMessage, HookgateError, SEE_LOG } from "../../lib/errors.js";
 import { mapTexts } from "../../lib/files/relative-paths.js";
 import { withShortCopies } from "../../lib/text/short-copy.js";
 import { withoutUndefined } from "../../lib/without-undefined.js";
@@ -133,7 +133,7 @@ async function choices(
 const WITHOUT_DETAILS = {
   code: "INTERNAL",
   message: "The command failed inside Hookgate.",
-  hint: "The log of the gateway has the details.",
+  hint: SEE_LOG,
 };
 
 class Refused extends Error {

@@ -8,9 +8,10 @@
  * A suspect of any kind starts when no request is under way that its crash would leave in doubt (`send-gate.ts`).
  */
 
+import { isCommandLane } from "../../domain/chat/command-lane.js";
 import { within } from "../../lib/concurrency/within.js";
 import type { Clock } from "../../lib/time/clock.js";
-import { attemptsMade, COMMAND_LANE, type Lane, type LaneRow, startOf } from "../conversation.js";
+import { attemptsMade, type Lane, type LaneRow, startOf } from "../conversation.js";
 import type { SendGate } from "../send-gate.js";
 import type { Turns } from "../status.js";
 
@@ -209,7 +210,7 @@ export class Suspects implements RunTurns {
   /** True when the row may be handled now, until `leave`. Else its lane is woken when it may. */
   enter(row: LaneRow, lane: Lane): boolean {
     const wait = () => void this.#waiting.set(() => this.#wakeLane(lane), startOf(row));
-    if (this.#hasDecision && !isCommand(lane.key)) {
+    if (this.#hasDecision && !isCommandLane(lane.key)) {
       wait();
       return false;
     }
@@ -227,14 +228,14 @@ export class Suspects implements RunTurns {
     }
     if (rule !== "shared") this.#current = row;
     this.#isAlone ||= rule === "alone";
-    if (rule !== "alone" && !isCommand(lane.key)) this.#shared++;
+    if (rule !== "alone" && !isCommandLane(lane.key)) this.#shared++;
     return true;
   }
 
   leave(row: LaneRow): void {
     this.#expected.delete(row.id);
     if (this.#current === row && this.#isAlone) this.#isAlone = false;
-    else if (!isCommand(row.lane)) this.#shared--;
+    else if (!isCommandLane(row.lane)) this.#shared--;
     this.#left(row);
   }
 
@@ -273,7 +274,7 @@ export class Suspects implements RunTurns {
   #isOpenFor({ lane }: LaneRow, rule: Rule): boolean {
     switch (rule) {
       case "shared":
-        return isCommand(lane) || (!this.#isAlone && this.#next === undefined);
+        return isCommandLane(lane) || (!this.#isAlone && this.#next === undefined);
       case "one-at-a-time":
         return this.#isFree;
       case "alone":
@@ -289,5 +290,3 @@ export class Suspects implements RunTurns {
 
 /** Undefined of other work than messages. */
 const idOf = (suspect: object): string | undefined => ("lane" in suspect ? startOf(suspect as LaneRow) : undefined);
-
-const isCommand = (lane: string) => lane.includes(COMMAND_LANE);

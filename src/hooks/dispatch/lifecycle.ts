@@ -5,6 +5,7 @@
  */
 import { copyOf } from "../../fast/isolate.js";
 import type { HookgateError } from "../../lib/errors.js";
+import { isRecord } from "../../lib/record.js";
 import type { Kernel } from "../kernel.js";
 import type { Firing } from "../options.js";
 import type { HookPoint } from "../point.js";
@@ -272,7 +273,7 @@ function beforeEnding(recording: Recording, failure: unknown, result: BeforeResu
 
 /** A fallback at a `before` point is what to change in the data. */
 function change(data: unknown, fallback: unknown): void {
-  if (isFields(data) && isFields(fallback)) Object.assign(data, copyOf(withPatch(data, fallback)));
+  if (isRecord(data) && isRecord(fallback)) Object.assign(data, copyOf(withPatch(data, fallback)));
 }
 
 function beforeResult(data: unknown, { cancelled, reason, by }: Cancellation): BeforeResult<unknown> {
@@ -287,13 +288,9 @@ function beforeResult(data: unknown, { cancelled, reason, by }: Cancellation): B
 /** The fields that differ, with their new values (`null` = removed); undefined when none do. */
 function diffOf(before: unknown, after: unknown): unknown {
   if (Object.is(before, after)) return undefined;
-  if (!isFields(before) || !isFields(after)) return after;
+  if (!isRecord(before) || !isRecord(after)) return after;
   const diff: Record<string, unknown> = {};
   for (const key of new Set([...Object.keys(before), ...Object.keys(after)]))
     if (JSON.stringify(before[key]) !== JSON.stringify(after[key])) diff[key] = copyOf(after[key]) ?? null;
   return Object.keys(diff).length === 0 ? undefined : diff;
-}
-
-function isFields(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

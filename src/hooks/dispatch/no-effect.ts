@@ -1,6 +1,7 @@
 /** What handlers decide where nothing takes it: named, so that the log can say that it has no effect. */
+import { isRecord } from "../../lib/record.js";
 import { shown } from "../../lib/validation/plain-issues.js";
-import { isFields, resultError } from "../results.js";
+import { resultError } from "../results.js";
 import type { LifecycleContext } from "../signatures.js";
 
 /** The fields with which results stop, answer or change something. */
@@ -8,7 +9,7 @@ const DECISIONS = ["handled", "cancel", "error", "reply"] as const;
 
 /** `cancel`, as a result has it: the decision in what a handler returned; undefined when there is none. */
 export function decisionIn(value: unknown): string | undefined {
-  if (!isFields(value)) return undefined;
+  if (!isRecord(value)) return undefined;
   const key = DECISIONS.find((one) => Object.hasOwn(value, one) && Boolean(value[one]));
   return key === undefined ? undefined : `{ ${key}: … }`;
 }
@@ -26,7 +27,7 @@ export function checkNothingReturned(value: unknown, context: LifecycleContext):
 
 /** A response or another object of a class comes from the last call of an arrow function, and is not meant as a result. */
 function isPlain(value: unknown): value is Record<string, unknown> {
-  return isFields(value) && [Object.prototype, null].includes(Object.getPrototypeOf(value));
+  return isRecord(value) && [Object.prototype, null].includes(Object.getPrototypeOf(value));
 }
 
 const MAX_DEPTH = 6;

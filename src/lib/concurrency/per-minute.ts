@@ -2,8 +2,8 @@
 
 import { HookgateError } from "../errors.js";
 import type { Clock } from "../time/clock.js";
+import { MINUTE_MS } from "../time/duration.js";
 
-const MINUTE_MS = 60_000;
 const MAX_KEYS = 10_000;
 
 export interface PerMinute {

@@ -1,7 +1,9 @@
 /** Durations as people write them: `500ms`, `10s`, `5m`, `2h`, `1d`, `1h30m`. */
 
-export const DAY_MS = 86_400_000;
-const UNIT_MS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: DAY_MS };
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 60 * MINUTE_MS;
+export const DAY_MS = 24 * HOUR_MS;
+const UNIT_MS: Record<string, number> = { ms: 1, s: 1000, m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
 
 /** Milliseconds, or undefined when the text is no duration. */
 export function parseDuration(text: string): number | undefined {

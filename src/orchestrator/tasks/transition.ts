@@ -62,6 +62,9 @@ const GOES_ON: ReadonlySet<TaskStatus> = new Set(["pending", "assigned", "in_pro
 /** Another caller's change may come between reading and writing; more in a row than this are a fault. */
 const MAX_CONFLICTS = 50;
 
+/** What to do about a task that is done. */
+export const STAYS_DONE = "What is done stays done; add another task.";
+
 /** What a change to a state is called. */
 const REQUESTED: Partial<Record<TaskStatus, string>> = {
   assigned: "assignment",
@@ -225,7 +228,7 @@ function noteOf(
   return `${actor.by} requested ${status} → ${to}; ${why}`;
 }
 
-const causeOf = ({ cause }: Actor) => (cause === undefined ? {} : { cause });
+export const causeOf = ({ cause }: Actor) => (cause === undefined ? {} : { cause });
 
 function illegal(task: Task, to: TaskStatus): HookgateError {
   const ways = TASK_TRANSITIONS[task.status];
@@ -235,10 +238,7 @@ function illegal(task: Task, to: TaskStatus): HookgateError {
       task.status === to
         ? `"${task.title}" is ${wordOf(to)} already.`
         : `"${task.title}" is ${wordOf(task.status)} and cannot become ${wordOf(to)}.`,
-    hint:
-      ways.length === 0
-        ? "What is done stays done; add another task."
-        : `From here it may become ${ways.map(wordOf).join(", ")}.`,
+    hint: ways.length === 0 ? STAYS_DONE : `From here it may become ${ways.map(wordOf).join(", ")}.`,
   });
 }
 

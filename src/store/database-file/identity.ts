@@ -9,12 +9,11 @@ import type { Database } from "better-sqlite3";
 import { HookgateError } from "../../lib/errors.js";
 import { openSqlite } from "../driver.js";
 import type { DatabaseFiles } from "./files.js";
-import { type LogState, readLog } from "./lost-log.js";
+import { type LogState, MARK_OFFSET, readLog } from "./lost-log.js";
 
 const MAGIC = "SQLite format 3\0";
 /** https://www.sqlite.org/fileformat.html#the_database_header */
 const HEADER_BYTES = 100;
-const MARK_OFFSET = 60;
 const MAX_MARK = 2 ** 31 - 1;
 
 /** The number in the header of an open file, 0 when it has none yet; undefined when it is no database or empty. */

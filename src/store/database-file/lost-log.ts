@@ -10,8 +10,8 @@ const FRAME_HEADER_BYTES = 24;
 const INDEX_HEADERS_BYTES = 96;
 const LITTLE_ENDIAN = 0x377f0682;
 const BIG_ENDIAN = 0x377f0683;
-/** The number of the database is there on its first page: see identity.ts. */
-const MARK_OFFSET = 60;
+/** Where the number of the database (`identity.ts`) is on its first page. */
+export const MARK_OFFSET = 60;
 
 /** What the log of a database that no one has open contains. */
 export type LogState =

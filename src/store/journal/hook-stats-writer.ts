@@ -2,9 +2,9 @@
 import type { Database } from "better-sqlite3";
 import type { Outcome } from "../../domain/journal.js";
 import { isFailure } from "../../fast/pack/records.js";
+import { HOUR_MS } from "../../lib/time/duration.js";
 import { addLatency, type Histogram } from "./histogram.js";
 
-export const HOUR_MS = 3_600_000;
 /** Hours kept in memory; the rest is read again when a late record comes in. */
 const MAX_CACHED = 2000;
 

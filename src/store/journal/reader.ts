@@ -11,9 +11,9 @@ import {
 import { Pack } from "../../fast/pack/pack.js";
 import { type Header, hasFailed } from "../../fast/pack/records.js";
 import type { HookgateError } from "../../lib/errors.js";
+import { HOUR_MS } from "../../lib/time/duration.js";
 import { historyError } from "../errors.js";
 import { addHistogram, type Histogram, percentile } from "./histogram.js";
-import { HOUR_MS } from "./hook-stats-writer.js";
 import type { SegmentRow } from "./segments.js";
 import { foreignRunTrait, idTrait, mayHold, traitsOf } from "./traits.js";
 

@@ -3,12 +3,13 @@ import type { Database } from "better-sqlite3";
 import { Pack } from "../../fast/pack/pack.js";
 import type { Header } from "../../fast/pack/records.js";
 import { secretMask } from "../../lib/signing/secret.js";
+import { DAY_MS, HOUR_MS } from "../../lib/time/duration.js";
 import { historyError } from "../errors.js";
-import { createHookStatsWriter, HOUR_MS } from "./hook-stats-writer.js";
+import { createHookStatsWriter } from "./hook-stats-writer.js";
 import type { JournalReply, JournalRequest, WriterFacts } from "./protocol.js";
 import { createSegmentWriter, type SegmentWriter } from "./segments.js";
 
-const SESSION_MS = 7 * 24 * HOUR_MS;
+const SESSION_MS = 7 * DAY_MS;
 
 export interface JournalWriter {
   readonly lastBatch: number;

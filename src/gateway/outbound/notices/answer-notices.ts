@@ -7,7 +7,7 @@
  */
 import { formatAddress } from "../../../domain/chat/address.js";
 import type { Operator } from "../../../domain/chat/identity.js";
-import { isOpenly, openlyId } from "../../../domain/chat/openly.js";
+import { isOpenly, noticeId, openlyId } from "../../../domain/chat/openly.js";
 import { DELETED_BEFORE, isGivenUpNote, isWithheldByHook, mayHaveHidden } from "../../../domain/deliveries/given-up.js";
 import { queueOf } from "../../../domain/deliveries/outbox-queue.js";
 import { type Delivery, isUnderWay, type NewDelivery } from "../../../domain/store.js";
@@ -21,7 +21,7 @@ import {
   passedOnTexts,
   purgedTexts,
 } from "./answer-notice-texts.js";
-import { askerOf, endsInDoubt, noticeId, noticeOf, passesOn, privately, type Withheld } from "./notify-asker.js";
+import { askerOf, endsInDoubt, noticeOf, passesOn, privately, type Withheld } from "./notify-asker.js";
 
 /** `purged`: an operator deleted it. */
 type Ending = Withheld | "sent" | "purged";

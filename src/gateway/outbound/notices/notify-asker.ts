@@ -7,11 +7,11 @@
  *
  * The text is the product's own and shows nothing of the answer. No hook decides about it: the hook that failed would withhold it, too.
  */
-import { createHash } from "node:crypto";
 import { type Address, formatAddress } from "../../../domain/chat/address.js";
 import type { InteractionRef } from "../../../domain/chat/event.js";
 import { hasRole, type Operator, type Role } from "../../../domain/chat/identity.js";
 import type { Prompt } from "../../../domain/chat/message.js";
+import { noticeId } from "../../../domain/chat/openly.js";
 import { saysInDoubt, WITHDRAWN_BY } from "../../../domain/deliveries/given-up.js";
 import { queueOf } from "../../../domain/deliveries/outbox-queue.js";
 import { partCountText } from "../../../domain/deliveries/part-count.js";
@@ -160,5 +160,3 @@ function pendingInteraction({ operation, interaction, parts }: Delivery, now: nu
 export function privately(at: Address, userId: string, { adapters }: Outbound): Address {
   return adapters.get(at.platform)?.traits.privateAddress(at, userId) ?? at;
 }
-
-export const noticeId = (what: string) => `d_n${createHash("sha256").update(what).digest("hex").slice(0, 20)}`;

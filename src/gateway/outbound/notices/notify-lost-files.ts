@@ -1,13 +1,14 @@
 /** The author of a message whose copy lacks a file is notified once: which file, who did not get it, why, and what to do. */
 import { formatAddress } from "../../../domain/chat/address.js";
 import { isNothingLeft, lostFilesOf } from "../../../domain/chat/lost-files.js";
+import { noticeId } from "../../../domain/chat/openly.js";
 import { queueOf } from "../../../domain/deliveries/outbox-queue.js";
 import type { Delivery, NewDelivery } from "../../../domain/store.js";
 import type { LostFile } from "../../../lib/files/lost-file.js";
 import { escapeMarkdown } from "../../../lib/markdown/escape.js";
 import { MAX_CORRECTIONS } from "../corrected-with.js";
 import type { Outbound } from "../sending.js";
-import { noticeId, privately } from "./notify-asker.js";
+import { privately } from "./notify-asker.js";
 
 /** Before the copy counts as sent: a crash between both loses no note. Of a correction: those that its author does not know yet. */
 export async function notifyOfLostFiles(copy: Delivery, out: Outbound): Promise<void> {

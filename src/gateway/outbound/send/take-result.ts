@@ -7,7 +7,7 @@ import { partCountText } from "../../../domain/deliveries/part-count.js";
 import type { Delivery, DeliveryPart, NewDelivery } from "../../../domain/store.js";
 import { newId } from "../../../lib/id.js";
 import { backoffMs, MAX_PAUSE_MS } from "../../../lib/time/backoff.js";
-import { formatDuration } from "../../../lib/time/duration.js";
+import { DAY_MS, formatDuration } from "../../../lib/time/duration.js";
 import { endsBefore, givenUpReason, orExpiry } from "../expiry.js";
 import { finish } from "../finish.js";
 import { followMove, recordMove } from "../follow-move.js";
@@ -18,7 +18,7 @@ import { reopenThread } from "./reopen-thread.js";
 import { waitForFile } from "./wait-for-file.js";
 
 /** A longer time is a mistake of the server that sent it: its length says nothing. */
-const YEAR_MS = 366 * 86_400_000;
+const YEAR_MS = 366 * DAY_MS;
 
 /** Later ones of the conversation wait for so many attempts, or so long for one answer. */
 const ATTEMPTS_IN_ORDER = 3;
