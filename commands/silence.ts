@@ -6,13 +6,13 @@ import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { formatDuration } from "../src/lib/time/duration.js";
 import { nearest } from "../src/lib/validation/nearest.js";
 import { actorOf, needAlerts } from "./alerts/need.js";
+import { checkSilenceLength } from "./alerts/silence-length.js";
 import { answer, badUsage, commandButton, missing, notFound } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { AlertDesk, CommandDeps } from "./deps.js";
 import { clip, code, count, plain } from "./show/text.js";
 import { momentOf, readWhenAndWhy } from "./show/when.js";
 
-const MAX_MS = 90 * 86_400_000;
 const SHOWN_WINDOWS = 10;
 const LABELS =
   "Labels of every alert: policy, severity, source, entity, id; `/alerts show ID` names the others. Such as `/silence add policy=replies severity!=critical 2h moving the queue`.";
@@ -60,7 +60,7 @@ async function add(deps: CommandDeps, desk: AlertDesk, context: CommandContext):
     throw badUsage("Missing: for how long.", `Such as \`/silence add ${matchers.join(" ")} 2h why\`.`);
   const { when, reason: comment } = readWhenAndWhy({ by, reason }, now, desk.timezone());
   const forMs = momentOf(when, now, desk) - now;
-  if (forMs > MAX_MS) throw badUsage("A silence lasts 90 days at most.");
+  checkSilenceLength(forMs);
   if (comment === undefined)
     throw badUsage("Missing: a comment with the reason.", `Write it after the time: \`… ${by} moving the queue\`.`);
   const added = await desk.silences.add(matchers, forMs, comment, actorOf(context));
@@ -98,7 +98,7 @@ async function warningOf(matcher: string, { sla }: CommandDeps, desk: AlertDesk)
     return `⚠ No alert so far has the label ${code(label.name)}.${meant}`;
   }
   if (!(await desk.silences.isUnknown(matcher))) return undefined;
-  const policy = /^policy=(.*)$/.exec(matcher)?.[1]?.replaceAll('"', "");
+  const policy = desk.silences.policyOf(matcher);
   if (policy === undefined) return `⚠ No alert so far matches ${code(matcher)}. ${LABELS}`;
   const known = (await sla?.policies())?.map(({ id }) => id) ?? [];
   const near = nearest(policy, known);

@@ -3,13 +3,13 @@ import type { Silence } from "../../src/domain/alerts/alert.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/time/duration.js";
 import { actorOf, needAlerts } from "../alerts/need.js";
-import { answer, badUsage, commandButton, missing, notFound, word } from "../answer.js";
+import { checkSilenceLength } from "../alerts/silence-length.js";
+import { answer, commandButton, missing, notFound, word } from "../answer.js";
 import type { AlertDesk, CommandDeps } from "../deps.js";
 import { code, plain } from "../show/text.js";
-import { momentOf, readWhenAndWhy, WHEN_FORMS } from "../show/when.js";
+import { momentOf, readWhenAndWhy } from "../show/when.js";
 import { deskOf, timeText } from "./texts.js";
 
-const MAX_MS = 90 * 86_400_000;
 /** A second press of the same button means the same end. */
 const SAME_MS = 60_000;
 
@@ -19,7 +19,7 @@ export async function mutePolicy(deps: CommandDeps, context: CommandContext): Pr
   const now = deps.clock.now();
   const { when, reason = "no reason given" } = readWhenAndWhy(context.options, now, desk.timezone());
   const until = momentOf(when, now, desk);
-  if (until > now + MAX_MS) throw badUsage("A policy can be muted for 90 days at most.", WHEN_FORMS);
+  checkSilenceLength(until - now);
   const before = muteOf(desk, policy, now);
   if (before !== undefined && before.until > until - SAME_MS)
     return mutedText(before, policy, "is muted already", false, desk);

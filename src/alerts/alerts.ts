@@ -31,7 +31,7 @@ import { escalatedText } from "./escalated.js";
 import { createHeartbeat } from "./heartbeat.js";
 import { createInhibitors, type Inhibitors } from "./inhibitors.js";
 import { lastPosted } from "./last-posted.js";
-import { matcherProblem, matchesUnknown, unknownLabel } from "./matchers.js";
+import { matcherProblem, matchesUnknown, policyOf, unknownLabel } from "./matchers.js";
 import { type Occasion, type Outcome, pipeline } from "./pipeline.js";
 import { eachOpen, idsOf, reexamine } from "./reexamine.js";
 import { askRotas, type RotaView, warningOfGaps } from "./rota/on-call.js";
@@ -421,6 +421,7 @@ class RunningAlerts implements Alerts {
       problemOf: matcherProblem,
       isUnknown: async (one) => matchesUnknown(one, await known(), (id) => !!policy?.(id)),
       unknownLabel: async (one) => unknownLabel(one, await known()),
+      policyOf,
       add: async (matchers, forMs, comment, by) => {
         const now = clock.now();
         const added = await this.#silences.add({ matchers, until: now + forMs, comment, by }, now);

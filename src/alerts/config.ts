@@ -1,7 +1,7 @@
 /** Settings of alerts: `alerts:` in hookgate.yaml. Without it every alert is told to the admins. */
 import { z } from "zod";
 import { SEVERITIES } from "../domain/alerts/alert.js";
-import { parseAddress } from "../domain/chat/address.js";
+import { addressField } from "../domain/chat/address.js";
 import { cronProblem } from "../lib/time/cron.js";
 import { parseDuration } from "../lib/time/duration.js";
 import { parseInstant } from "../lib/time/instant.js";
@@ -9,9 +9,6 @@ import { localTimezone, timezone } from "../lib/time/timezone.js";
 import { duration, someDuration } from "../lib/validation/config-fields.js";
 import { matcherProblem } from "./matchers.js";
 
-const address = z
-  .string()
-  .refine((text) => parseAddress(text) !== undefined, "expected platform:bot:chat or platform:bot:chat:thread");
 const matcher = z.string().superRefine((text, context) => {
   const problem = matcherProblem(text);
   if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
@@ -59,7 +56,7 @@ const step = z.strictObject({
       "The step follows after so many reminders, instead of a time. It does not come for an alert below `remind.at_least`, which has no reminders; later steps with a time come all the same.",
     ),
   to: z
-    .array(address)
+    .array(addressField)
     .default([])
     .describe("Chats that get the alert from this step on. Default: the chats that have it already."),
   mention: z
@@ -82,7 +79,7 @@ const route = z.strictObject({
     .describe(
       "Alerts that take this route when their source named none, such as severity=critical or policy=~first.*.",
     ),
-  to: z.array(address).default([]).describe("Where alerts of this route go. Default: direct messages to admins."),
+  to: z.array(addressField).default([]).describe("Where alerts of this route go. Default: direct messages to admins."),
   group_by: z
     .array(z.string())
     .default(["source", "policy"])
@@ -233,7 +230,10 @@ const digest = z
         "The digest is sent at the start of every shift and turn of this rota, instead of at a time; it notifies the person coming on call, if need be in a private chat; a refusal of that chat is shown in the digest.",
       ),
     timezone: zone("it"),
-    to: z.array(address).default([]).describe("The chats that get the digest. Default: direct messages to admins."),
+    to: z
+      .array(addressField)
+      .default([])
+      .describe("The chats that get the digest. Default: direct messages to admins."),
     title: z.string().default("Alerts").describe("The title of the digest."),
   })
   .superRefine(({ cron, rota, timezone: name = localTimezone() }, context) => {
@@ -249,9 +249,9 @@ export const alertsConfig = z.strictObject({
     .record(z.string(), route)
     .default({})
     .describe("Where alerts are sent and how, by name; `default` is for alerts that match no other route."),
-  destinations: z.record(address, destination).default({}).describe("Settings of single chats, by address."),
+  destinations: z.record(addressField, destination).default({}).describe("Settings of single chats, by address."),
   fallback: z
-    .array(address)
+    .array(addressField)
     .default([])
     .describe("Where an alert is sent when its own destination cannot be reached. Default: direct messages to admins."),
   fallback_after: duration("5m").describe(
@@ -301,7 +301,7 @@ export const alertsConfig = z.strictObject({
     .strictObject({
       every: duration("5m").describe("How often the heartbeat is sent."),
       to: z
-        .union([web, address])
+        .union([web, addressField])
         .optional()
         .describe("An address that is called by POST, or a chat with one message that is kept up to date."),
     })

@@ -101,6 +101,8 @@ export interface Alerts {
     isUnknown(matcher: string): Promise<boolean>;
     /** The label that it asks for, when no alert that is kept has it. */
     unknownLabel(matcher: string): Promise<{ name: string; known: string[] } | undefined>;
+    /** The policy that it names, `policy=replies`; undefined when it names none, or by a pattern. */
+    policyOf(matcher: string): string | undefined;
   };
   digest(): Promise<Digest>;
   /** By rota. `until`: when that changes; `gaps`: the first stretches of the next 90 days without anyone. */

@@ -11,28 +11,52 @@ export type Labels = Readonly<Record<string, string>>;
 /** What an alert can be matched by: its own labels, and what every alert has. */
 export function labelsOf({ id, severity, signal }: Pick<Alert, "id" | "severity" | "signal">): Labels {
   const { source, entity, clock, labels, fingerprint } = signal;
-  return {
-    ...labels,
+  const given: Record<LabelName, string | undefined> = {
     id,
     fingerprint,
     severity,
     source: source.kind,
     "source.id": source.id,
-    ...definedOf({ policy: source.policyId, entity: entity?.type, "entity.id": entity?.id, clock: clock?.name }),
+    policy: source.policyId,
+    entity: entity?.type,
+    "entity.id": entity?.id,
+    clock: clock?.name,
   };
+  return { ...labels, ...definedOf(given) };
 }
+
+/** Labels that every alert may have besides its own. */
+const LABEL_NAMES = [
+  "id",
+  "fingerprint",
+  "severity",
+  "source",
+  "source.id",
+  "policy",
+  "entity",
+  "entity.id",
+  "clock",
+] as const;
+type LabelName = (typeof LABEL_NAMES)[number];
 
 const FORM = /^\s*([\w.:-]+)\s*(=~|!~|!=|=)\s*(?:"((?:[^"\\]|\\.)*)"|(.*?))\s*$/s;
 
+/** Undefined for a text that is no matcher. */
+function readMatcher(text: string): { name: string; operator: string; value: string } | undefined {
+  const [, name = "", operator, quoted, bare = ""] = FORM.exec(text) ?? [];
+  if (operator === undefined) return undefined;
+  return { name, operator, value: quoted === undefined ? bare : quoted.replace(/\\(.)/g, "$1") };
+}
+
 /** Throws BAD_MATCHER. A label that the alert does not have is empty. */
 export function parseMatcher(text: string): Matcher {
-  const [, name = "", operator, quoted, bare] = FORM.exec(text) ?? [];
-  if (operator === undefined)
+  const read = readMatcher(text);
+  if (read === undefined)
     throw new HookgateError({
       code: "BAD_MATCHER",
       message: `expected a matcher such as severity=critical, policy=~first.* or queue!=spam, got "${text}"`,
     });
-  const value = quoted === undefined ? (bare ?? "") : quoted.replace(/\\(.)/g, "$1");
+  const { name, operator, value } = read;
   const is = operator.endsWith("~") ? pattern(value, text) : (given: string) => given === value;
   const wanted = !operator.startsWith("!");
   return (labels) => is(labels[name] ?? "") === wanted;
@@ -63,7 +87,7 @@ export function matcherProblem(text: string): string | undefined {
 }
 
 /** Labels whose values are few and come from the product: one that no alert has had yet is not misspelt. */
-const OWN_LABELS: readonly (string | undefined)[] = ["source", "entity", "clock"];
+const OWN_LABELS: readonly LabelName[] = ["source", "entity", "clock"];
 
 /** Whether a matcher asks for a value that nothing has: none of these alerts, no policy, no severity. */
 export function matchesUnknown(
@@ -71,30 +95,26 @@ export function matchesUnknown(
   alerts: readonly Pick<Alert, "id" | "severity" | "signal">[],
   isPolicy: (id: string) => boolean,
 ): boolean {
-  const [, name, operator, quoted, bare] = FORM.exec(text) ?? [];
-  const value = quoted ?? bare ?? "";
-  if (OWN_LABELS.includes(name) || operator?.startsWith("!")) return false;
+  const { name, operator, value = "" } = readMatcher(text) ?? {};
+  if (OWN_LABELS.some((one) => one === name) || operator?.startsWith("!")) return false;
   if (name === "policy" && isPolicy(value)) return false;
   const matches = parseMatcher(text);
   if (name === "severity" && SEVERITIES.some((severity) => matches({ severity }))) return false;
   return !alerts.some((alert) => matches(labelsOf(alert)));
 }
 
-/** Labels that every alert may have besides its own. */
-const LABEL_NAMES = ["id", "fingerprint", "severity", "source", "source.id", "policy", "entity", "entity.id", "clock"];
-
 /** The label that a matcher asks for, when none of these alerts has it; with all that there are. */
 export function unknownLabel(
   text: string,
   alerts: readonly Pick<Alert, "id" | "severity" | "signal">[],
 ): { name: string; known: string[] } | undefined {
-  const name = FORM.exec(text)?.[1];
-  const known = new Set([...LABEL_NAMES, ...alerts.flatMap((alert) => Object.keys(labelsOf(alert)))]);
+  const name = readMatcher(text)?.name;
+  const known = new Set<string>([...LABEL_NAMES, ...alerts.flatMap((alert) => Object.keys(labelsOf(alert)))]);
   return name === undefined || known.has(name) ? undefined : { name, known: [...known] };
 }
 
 /** The policy that a matcher names, `policy=replies`; undefined when it names none, or by a pattern. */
 export function policyOf(text: string): string | undefined {
-  const [, name, operator, quoted, bare] = FORM.exec(text) ?? [];
-  return name === "policy" && operator === "=" ? (quoted ?? bare) : undefined;
+  const { name, operator, value } = readMatcher(text) ?? {};
+  return name === "policy" && operator === "=" ? value : undefined;
 }

@@ -6,7 +6,7 @@ import { nextCron } from "../lib/time/cron.js";
 import { parseInstant } from "../lib/time/instant.js";
 import { localTimezone } from "../lib/time/timezone.js";
 import type { WindowConfig } from "./config.js";
-import { type Labels, type Matcher, parseMatchers } from "./matchers.js";
+import { type Labels, type Matcher, parseMatchers, policyOf } from "./matchers.js";
 
 export interface InForce {
   id: string;
@@ -134,7 +134,7 @@ export function isInForce({ from, until, endedAt }: Silence, now: number): boole
 }
 
 function inForceOf({ id, comment, until, by, matchers: [first = "", ...more] }: Silence): InForce {
-  const muted = more.length === 0 ? /^policy=(.+)$/.exec(first)?.[1] : undefined;
+  const muted = more.length === 0 ? policyOf(first) : undefined;
   return { id, comment, until, by: by.name, mutes: muted };
 }
 

@@ -1,6 +1,8 @@
 /** The buttons of a card. Each is a command that runs as the person who presses it; the command checks the role. */
 import { type Alert, isOpen } from "../../domain/alerts/alert.js";
 import type { ClockStanding } from "../../domain/alerts/alert-signal.js";
+import { word } from "../../domain/chat/command.js";
+import { commandButton } from "../../domain/chat/command-button.js";
 import type { Button, Form } from "../../domain/chat/message.js";
 import type { RouteConfig } from "../config.js";
 import { testedBy } from "../tell/pages/test-arrival.js";
@@ -30,14 +32,14 @@ export function cardButtons(alert: Alert, settings: Settings, standing: ClockSta
   const has = (name: Settings["buttons"][number]) => settings.buttons.includes(name);
   const snooze =
     state === "snoozed"
-      ? press("Wake", `/snooze ${id} off`)
-      : settings.snooze.length > 0 && press("Snooze ▾", `/snooze ${id}`);
+      ? commandButton("Wake", `/snooze ${id} off`)
+      : settings.snooze.length > 0 && commandButton("Snooze ▾", `/snooze ${id}`);
   const row = [
     opening(alert, standing),
-    has("ack") && canAcknowledge(alert) && press("Acknowledge", `/ack ${id}`, "success"),
+    has("ack") && canAcknowledge(alert) && commandButton("Acknowledge", `/ack ${id}`, "success"),
     has("snooze") && snooze,
-    testedBy(alert) !== undefined && press("Send test message", `/alerts test ${id}`),
-    press("More…", `/alerts show ${id}`),
+    testedBy(alert) !== undefined && commandButton("Send test message", `/alerts test ${id}`),
+    commandButton("More…", `/alerts show ${id}`),
   ];
   return [row.filter((one): one is Button => one !== false)];
 }
@@ -51,12 +53,12 @@ export function detailButtons(alert: Alert, settings: Settings, now: Now): Butto
   const { id, state, steps } = alert;
   if (!isOpen(state)) return [];
   const first = [
-    has("ack") && canAcknowledge(alert) && press("Acknowledge", `/ack ${id}`, "success"),
-    has("assign") && press("Assign to me", `/alerts assign ${id}`),
+    has("ack") && canAcknowledge(alert) && commandButton("Acknowledge", `/ack ${id}`, "success"),
+    has("assign") && commandButton("Assign to me", `/alerts assign ${id}`),
     has("escalate") &&
       state === "firing" &&
       now.canEscalate &&
-      press("Escalate", `/alerts escalate ${id} expected=${steps}`, "danger"),
+      commandButton("Escalate", `/alerts escalate ${id} expected=${steps}`, "danger"),
     ...(has("resolve") ? resolving(alert, now) : []),
     has("note") && asking("Note", `/alerts note ${id}`, [{ id: "text", label: "Note", long: true, required: true }]),
   ];
@@ -71,18 +73,18 @@ export function detailButtons(alert: Alert, settings: Settings, now: Now): Butto
 
 /** Says what it ends: the clock of a warning runs on. A task or a mission ends by its own commands, and its alert with it. */
 function resolving({ id, condition, signal: { source, entity } }: Alert, { given }: Now): (Button | false)[] {
-  if (given === undefined) return [press("Resolve", `/alerts resolve ${id}`)];
+  if (given === undefined) return [commandButton("Resolve", `/alerts resolve ${id}`)];
   const fields = [{ id: "reason", label: "Why it ends without an answer", required: true }];
   return [
-    condition === "warned" && press("Resolve warning", `/alerts resolve ${id}`),
+    condition === "warned" && commandButton("Resolve warning", `/alerts resolve ${id}`),
     entity?.type === "conversation" && asking("End conversation…", `/sla close ${source.id}`, fields),
   ];
 }
 
 export function snoozing({ id, state }: Pick<Alert, "id" | "state">, { snooze }: Pick<Settings, "snooze">): Button[] {
-  if (state === "snoozed") return [press("Wake", `/snooze ${id} off`)];
+  if (state === "snoozed") return [commandButton("Wake", `/snooze ${id} off`)];
   return [
-    ...snooze.map((length) => press(labelOf("Snooze", length), `/snooze ${id} ${length}`)),
+    ...snooze.map((length) => commandButton(labelOf("Snooze", length), `/snooze ${id} ${length}`)),
     asking("Snooze…", `/snooze ${id}`, [{ id: "for", label: SNOOZE_QUESTION, required: true }]),
   ];
 }
@@ -92,27 +94,23 @@ function extending({ signal: { source } }: Alert, { extend }: Settings, { given 
   const line = `/sla extend ${source.id}${given === undefined ? "" : ` expected=${given}`}`;
   const title = "How long, or until when (2h, fri 17:00)";
   return [
-    ...extend.map((length) => press(labelOf("Extend", length), `${line} by=${length}`)),
+    ...extend.map((length) => commandButton(labelOf("Extend", length), `${line} by=${length}`)),
     asking("Extend…", line, [{ id: "by", label: title, required: true }]),
   ];
 }
 
 function muting({ signal: { source } }: Alert, { mute }: Settings, { isMuted }: Now): Button[] {
   if (source.kind !== "sla" || source.policyId === undefined) return [];
-  const policy = quoted(source.policyId);
-  if (isMuted) return [press("Unmute policy", `/sla unmute id=${policy}`)];
+  const policy = word(source.policyId);
+  if (isMuted) return [commandButton("Unmute policy", `/sla unmute id=${policy}`)];
   const fields = [
     { id: "by", label: "How long, or until when (8h, mon 9:00)", required: true },
     { id: "reason", label: "Why" },
   ];
   return [
-    ...mute.map((length) => press(labelOf("Mute policy", length), `/sla mute id=${policy} by=${length}`)),
+    ...mute.map((length) => commandButton(labelOf("Mute policy", length), `/sla mute id=${policy} by=${length}`)),
     asking("Mute policy…", `/sla mute id=${policy}`, fields),
   ];
-}
-
-export function press(label: string, line: string, style: Button["style"] = "secondary"): Button {
-  return { label, style, action: { kind: "command", line } };
 }
 
 export const link = (label: string, url: string): Button => ({ label, url });
@@ -130,5 +128,3 @@ export function labelOf(what: string, length: string): string {
 export function urlOf(address: string | undefined): string | undefined {
   return address !== undefined && /^https?:\/\/\S+$/.test(address) ? address : undefined;
 }
-
-const quoted = (text: string) => (/^[\w.:-]+$/.test(text) ? text : `"${text.replace(/["\\]/g, "\\$&")}"`);

@@ -1,11 +1,12 @@
 /** The card of many alerts: the worst of them, how many in which state, and one press for all. */
 import { ALERT_STATES, type Alert, type AlertCard, isOpen } from "../../domain/alerts/alert.js";
 import { type AlertCounts, countTexts } from "../../domain/alerts/alert-counts.js";
+import { commandButton } from "../../domain/chat/command-button.js";
 import type { Button, Card, OutboundMessage } from "../../domain/chat/message.js";
 import { type AlertsConfig, defaultRoute } from "../config.js";
 import type { Telling } from "../tell/telling.js";
 import { alertLine } from "./alert-line.js";
-import { asking, labelOf, press, SNOOZE_QUESTION } from "./buttons.js";
+import { asking, labelOf, SNOOZE_QUESTION } from "./buttons.js";
 import { movedWords } from "./moved-card.js";
 import { inline } from "./words.js";
 
@@ -87,10 +88,10 @@ function buttons({ id, kind, group }: AlertCard, { routes }: AlertsConfig): Butt
   const has = (name: (typeof settings.buttons)[number]) => settings.buttons.includes(name);
   const [first] = settings.snooze;
   const row = [
-    has("ack") && press("Acknowledge all", `/ack ${id}`, "success"),
-    has("snooze") && first !== undefined && press(labelOf("Snooze all", first), `/snooze ${id} ${first}`),
+    has("ack") && commandButton("Acknowledge all", `/ack ${id}`, "success"),
+    has("snooze") && first !== undefined && commandButton(labelOf("Snooze all", first), `/snooze ${id} ${first}`),
     has("snooze") && asking("Snooze all…", `/snooze ${id}`, [{ id: "for", label: SNOOZE_QUESTION, required: true }]),
-    press("Show all", "/alerts open"),
+    commandButton("Show all", "/alerts open"),
   ];
   return [row.filter((one): one is Button => one !== false)];
 }

@@ -52,9 +52,12 @@ export function gapsOf(rota: RotaConfig, now: number): Gap[] {
   return gaps;
 }
 
+/** Changes of duty looked at for the next person. After one that leaves no one on duty, a person follows. */
+const MAX_CHANGES = 3;
+
 /** The person on duty after the current one; undefined when there is none. */
 export function nextOnCall(rota: RotaConfig, now: number): { person: string; at: number } | undefined {
-  for (let at = dutyEnds(rota, now), tries = 0; at !== undefined && tries < MAX_GAPS; tries++) {
+  for (let at = dutyEnds(rota, now), tries = 0; at !== undefined && tries < MAX_CHANGES; tries++) {
     const person = onCall(rota, at);
     if (person !== undefined) return { person, at };
     at = dutyEnds(rota, at);

@@ -1,5 +1,5 @@
 /** How many new messages about alerts a destination gets in a minute. Edits are not counted: they neither ping nor push anything away. */
-const MINUTE_MS = 60_000;
+import { MINUTE_MS } from "../../lib/time/duration.js";
 
 export interface Budget {
   /** True when one more may be said; it is counted. */

@@ -50,8 +50,8 @@ import type { Telling } from "./telling.js";
 const PAGE = 500;
 /** More messages than these at once are one. */
 const APART = 3;
-/** A page of a paused chat says that it is late by more than this. */
-const PAUSE_MS = 10_000;
+/** In a paused chat, a page shows its lateness from this on. */
+const LATE_IN_PAUSE_MS = 10_000;
 const RETRY_WEBHOOK_MS = 30_000;
 const GIVE_UP_WEBHOOK_MS = 3_600_000;
 
@@ -73,25 +73,7 @@ export async function sayNotices(destination: string, telling: Telling): Promise
     const waiting = await noticesFor(destination, PAGE, telling);
     if (waiting.length === 0) return undefined;
     const now = clock.now();
-    let holds = false;
-    // What a webhook does not take keeps back nothing else.
-    let again: number | undefined;
-    // Decided before a crash: said in the same words, under the same id.
-    for (const group of groupBy(
-      waiting.filter((one) => one.deliveryId !== undefined),
-      (one) => one.deliveryId ?? "",
-    )) {
-      const sayings = await sayingsOf(group, destination, telling);
-      if (await isEndedUnsaid(sayings, destination, telling)) {
-        await drop(group, telling);
-        continue;
-      }
-      if (await isHeldUnsaid(sayings, destination, telling)) {
-        holds = true;
-        continue;
-      }
-      again = earliest(again, await say(destination, sayings, telling));
-    }
+    let { again, holds } = await sayDecided(destination, waiting, telling);
     const fresh: Notice[] = [];
     for (const one of waiting) {
       if (one.deliveryId !== undefined || one.dueAt > now) continue;
@@ -128,6 +110,26 @@ export async function sayNotices(destination: string, telling: Telling): Promise
       return pause ? Math.min(next ?? pause.until, checkPauseAt(pause, now)) : next;
     }
   }
+}
+
+interface Said {
+  /** When to try again. What a webhook does not take keeps back nothing else. */
+  again: number | undefined;
+  /** A notice waits while an operator has its alert. */
+  holds: boolean;
+}
+
+/** Decided before a crash: said in the same words, under the same id. */
+async function sayDecided(destination: string, waiting: readonly Notice[], telling: Telling): Promise<Said> {
+  const said: Said = { again: undefined, holds: false };
+  const decided = waiting.filter((one) => one.deliveryId !== undefined);
+  for (const group of groupBy(decided, (one) => one.deliveryId ?? "")) {
+    const sayings = await sayingsOf(group, destination, telling);
+    if (await isEndedUnsaid(sayings, destination, telling)) await drop(group, telling);
+    else if (await isHeldUnsaid(sayings, destination, telling)) said.holds = true;
+    else said.again = earliest(said.again, await say(destination, sayings, telling));
+  }
+  return said;
 }
 
 const earliest = (one: number | undefined, other: number | undefined) =>
@@ -241,7 +243,7 @@ const pagesOf = (sayings: readonly Saying[]) => sayings.filter(({ notice }) => n
 function pauseBefore(sayings: readonly Saying[], { pauseOf }: Telling): Pause | undefined {
   const pages = pagesOf(sayings);
   const pause = pages[0] && pauseOf(pages[0].notice.destination);
-  return pause && pause.until - Math.min(...pages.map(dueAtOf)) >= PAUSE_MS ? pause : undefined;
+  return pause && pause.until - Math.min(...pages.map(dueAtOf)) >= LATE_IN_PAUSE_MS ? pause : undefined;
 }
 
 /** When its pages were due, where they are late or wait for the end of a pause. */
@@ -311,60 +313,82 @@ function textOf(sayings: readonly Saying[], now: number): { common?: string; of(
   return all.size === 1 ? { common: first, of: () => first } : { of: (alert) => saidOf(sayings, alert, now) };
 }
 
+/** `settled`: nothing is to be learnt of its delivery. */
+type End = { kind: "sent" } | { kind: "settled" } | { kind: "again"; at: number };
+
 /** When to try again; undefined when it is on its way. */
 async function say(destination: string, sayings: readonly Saying[], telling: Telling): Promise<number | undefined> {
   const { store, clock } = telling;
-  const [first] = sayings;
   for (const { notice, alert } of sayings) await noteUnreached(notice, alert, telling);
+  const [first] = sayings;
   const deliveryId = first?.notice.deliveryId;
   if (first === undefined || deliveryId === undefined) return undefined;
+  const how = isWebhook(destination) ? callWebhook : sendToChat;
+  const end = await how(destination, { deliveryId, first, sayings }, telling);
+  if (end.kind === "again") return end.at;
   const ids = sayings.map(({ notice }) => notice.id);
-  if (isWebhook(destination)) {
-    const notices = sayings.map(({ stored }) => stored);
-    try {
-      await telling.post(destination, deliveryId, await bodyOf(sayings, telling));
-      await saidAgain(destination, telling);
-      await recordPosted(notices, { createdAt: clock.now() }, telling);
-    } catch (error) {
-      const reason = errorMessage(error);
-      telling.logger.warn(
-        { webhook: shownAs(destination), alerts: sayings.map(({ alert }) => alert.id), error: reason },
-        "a webhook did not take an escalation",
-      );
-      // The settings changed while it was called.
-      if (!isStepOf(first.stored, telling.config)) return clock.now();
-      const dueAt = dueAtOf(first);
-      const isGivenUp = clock.now() >= dueAt + GIVE_UP_WEBHOOK_MS;
-      const isRefused = error instanceof HookgateError && !error.retryable;
-      const isLate = isRefused || isGivenUp || clock.now() >= dueAt + telling.config.fallback_after;
-      if (isLate && !(await isElsewhere(notices, telling)))
-        await lose(destination, notices, { fate: isRefused ? "refused" : "unsent", reason }, telling);
-      if (!isGivenUp) return clock.now() + RETRY_WEBHOOK_MS;
-    }
-    await store.noticesSent(ids, clock.now());
-    await store.settleNotices(ids);
-    return undefined;
-  }
-  const at = parseAddress(destination);
-  if (at) {
-    const cause = { kind: "alert" as const, id: first.alert.id, depth: 0 };
-    const isCourtesy = sayings.every(({ alert }) => isAboutDelivery(alert));
-    try {
-      const ttlMs = waitMs(lateOfNotices(sayings, clock.now()), telling.config);
-      const urgency = (await passesOthers(first, telling)) ? ("urgent" as const) : undefined;
-      await telling.send(at, await messageOf(sayings, telling), { cause, deliveryId, isCourtesy, ttlMs, urgency });
-    } catch (error) {
-      const reason = nowhere(error);
-      if (reason === undefined) throw error;
-      const notices = sayings.map(({ stored }) => stored);
-      await lose(destination, notices, { fate: "unsent", reason }, telling);
-      await store.noticesSent(ids, clock.now());
-      await store.settleNotices(ids);
-      return undefined;
-    }
-  }
   await store.noticesSent(ids, clock.now());
+  if (end.kind === "settled") await store.settleNotices(ids);
   return undefined;
+}
+
+interface Decided {
+  deliveryId: string;
+  first: Saying;
+  sayings: readonly Saying[];
+}
+
+async function callWebhook(
+  destination: string,
+  { deliveryId, first, sayings }: Decided,
+  telling: Telling,
+): Promise<End> {
+  const { clock } = telling;
+  const notices = sayings.map(({ stored }) => stored);
+  try {
+    await telling.post(destination, deliveryId, await bodyOf(sayings, telling));
+    await saidAgain(destination, telling);
+    await recordPosted(notices, { createdAt: clock.now() }, telling);
+  } catch (error) {
+    const reason = errorMessage(error);
+    telling.logger.warn(
+      { webhook: shownAs(destination), alerts: sayings.map(({ alert }) => alert.id), error: reason },
+      "a webhook did not take an escalation",
+    );
+    // The settings changed while it was called.
+    if (!isStepOf(first.stored, telling.config)) return { kind: "again", at: clock.now() };
+    const dueAt = dueAtOf(first);
+    const isGivenUp = clock.now() >= dueAt + GIVE_UP_WEBHOOK_MS;
+    const isRefused = error instanceof HookgateError && !error.retryable;
+    const isLate = isRefused || isGivenUp || clock.now() >= dueAt + telling.config.fallback_after;
+    if (isLate && !(await isElsewhere(notices, telling)))
+      await lose(destination, notices, { fate: isRefused ? "refused" : "unsent", reason }, telling);
+    if (!isGivenUp) return { kind: "again", at: clock.now() + RETRY_WEBHOOK_MS };
+  }
+  return { kind: "settled" };
+}
+
+async function sendToChat(
+  destination: string,
+  { deliveryId, first, sayings }: Decided,
+  telling: Telling,
+): Promise<End> {
+  const at = parseAddress(destination);
+  if (at === undefined) return { kind: "sent" };
+  const cause = { kind: "alert" as const, id: first.alert.id, depth: 0 };
+  const isCourtesy = sayings.every(({ alert }) => isAboutDelivery(alert));
+  try {
+    const ttlMs = waitMs(lateOfNotices(sayings, telling.clock.now()), telling.config);
+    const urgency = (await passesOthers(first, telling)) ? ("urgent" as const) : undefined;
+    await telling.send(at, await messageOf(sayings, telling), { cause, deliveryId, isCourtesy, ttlMs, urgency });
+    return { kind: "sent" };
+  } catch (error) {
+    const reason = nowhere(error);
+    if (reason === undefined) throw error;
+    const notices = sayings.map(({ stored }) => stored);
+    await lose(destination, notices, { fate: "unsent", reason }, telling);
+    return { kind: "settled" };
+  }
 }
 
 /** But not its own card, nor an earlier page that waits behind that card. */

@@ -53,7 +53,7 @@ function afterWords(
   sight: ConversationSight,
   config: ConversationsConfig,
 ): SlaCase | undefined {
-  // Once: a hook may ask for the same message again.
+  // A message counts once, also when a hook asks again for the same one.
   if (sight.byHook || sight.replyTo !== undefined) {
     const isNew = known?.turns.some(({ messageId }) => messageId === sight.messageId) === false;
     if (!isNew || (sight.byHook !== true && config.claims !== "answered")) return known;
@@ -102,7 +102,7 @@ function opened(sight: ConversationSight): SlaCase {
 function answered(known: SlaCase, sight: ConversationSight, config: ConversationsConfig, owner?: string): SlaCase {
   const { messageId, at, inboxId = Number.POSITIVE_INFINITY } = sight;
   const { turns } = known;
-  // Posted anew as a correction, it was counted before.
+  // A correction has the id of the message that it corrects, which was counted before.
   if (turns.some((turn) => turn.messageId === messageId)) return known;
   const waiting = turns.findLastIndex(({ by }) => by === "us") + 1;
   const later = turns.findIndex((turn, i) => i >= waiting && (turn.inboxId ?? 0) > inboxId);

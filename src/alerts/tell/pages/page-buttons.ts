@@ -1,7 +1,7 @@
 /** The buttons of a reminder or an escalation about several alerts. */
 import type { Alert } from "../../../domain/alerts/alert.js";
+import { commandButton } from "../../../domain/chat/command-button.js";
 import type { Button } from "../../../domain/chat/message.js";
-import { press } from "../../card/buttons.js";
 import { routeAt } from "../../steps/route.js";
 import type { Telling } from "../telling.js";
 
@@ -15,8 +15,10 @@ export function pageButtons(
   const isAllowed = alerts.every((one) => routeAt(one, destination, telling).settings.buttons.includes("ack"));
   return [
     [
-      ...(isAllowed && deliveryId !== undefined ? [press("Acknowledge all", `/ack ${deliveryId}`, "success")] : []),
-      press("Show all", "/alerts open"),
+      ...(isAllowed && deliveryId !== undefined
+        ? [commandButton("Acknowledge all", `/ack ${deliveryId}`, "success")]
+        : []),
+      commandButton("Show all", "/alerts open"),
     ],
   ];
 }
