@@ -5,6 +5,9 @@ import { HookgateError } from "../src/lib/errors.js";
 import { nearest } from "../src/lib/validation/nearest.js";
 import { clip } from "./show/text.js";
 
+export { word } from "../src/domain/chat/command.js";
+export { commandButton } from "../src/domain/chat/command-button.js";
+
 export interface AnswerParts {
   /** Paragraphs; empty ones are left out. */
   text: readonly (string | undefined | false)[];
@@ -31,16 +34,6 @@ export function answer(parts: AnswerParts): CommandAnswer {
     audited,
     ...(isQuestion ? { outcome: "refused", isQuestion } : outcome && outcome !== "done" ? { outcome } : {}),
   };
-}
-
-/** A press that runs a command line as whoever presses. */
-export function commandButton(label: string, line: string, style: Button["style"] = "secondary"): Button {
-  return { label, style, action: { kind: "command", line } };
-}
-
-/** One word of a command line, quoted when it has to be. */
-export function word(text: string): string {
-  return /^[^\s"'\\=]+$/.test(text) ? text : `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
 /** What somebody named by an option is not there; the nearest that is gets suggested, and what there is can be chosen. */

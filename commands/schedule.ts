@@ -146,7 +146,7 @@ async function pause(deps: CommandDeps, context: CommandContext, action: "pause"
 async function runNow(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const id = need(context, "which schedule");
   const schedule = (await schedulesOf(deps).list()).find((one) => one.id === id);
-  // A time that was agreed on lets nobody set its work going at another who could not begin it otherwise.
+  // A schedule allows its plan at the agreed times only: to start it now, a person needs the role that the plan needs without a schedule.
   if (schedule !== undefined) needRoleFor(deps, context, schedule.planId);
   const { operator, causeId, attempt } = context;
   const outcome = await choosing("id", id, schedulesOf(deps).run(id, whoIs(operator), causeId, attempt));

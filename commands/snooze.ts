@@ -1,5 +1,6 @@
 /** `/snooze ID 1h`, `/snooze ID tomorrow 9:00`: not now. `business`: until the next business hour; `off`: now after all. */
 import { formatAddress } from "../src/domain/chat/address.js";
+import { DAY_MS } from "../src/lib/time/duration.js";
 import { done, momentText } from "./alerts/done.js";
 import { ALERT_ID, actorOf, idOf, needAlerts } from "./alerts/need.js";
 import { answer, badUsage } from "./answer.js";
@@ -7,7 +8,7 @@ import { defineCommand } from "./define.js";
 import { plain } from "./show/text.js";
 import { momentOf, readWhen, WHEN_FORMS } from "./show/when.js";
 
-const MAX_MS = 30 * 86_400_000;
+const MAX_MS = 30 * DAY_MS;
 
 export const snooze = defineCommand({
   name: "snooze",

@@ -38,72 +38,80 @@ export const status = defineCommand({
   options: [],
   async run(deps) {
     const health = await examine(deps);
-    const { gateway, hooks, plugins, problems, needRestart, now } = health;
-    const { storeError, storeRemarks, journalRemark } = health;
-    const { held, givenUp, unanswered } = health;
-    const work = [...heldLines(held), ...givenUpLines(givenUp, now), ...unansweredLines(unanswered)];
-    const uptimeMs = Math.max(0, now - deps.about.startedAt);
     return answer({
       text: [],
-      card: {
-        ...verdict(deps, health),
-        fields: [
-          {
-            name: "Platforms",
-            value: gateway.adapters.map((adapter) => adapterLine(adapter, now)).join("\n") || "none is switched on",
-          },
-          ...deafFields(gateway),
-          { name: "Queues", value: queueLines(deps, health) },
-          { name: "Hooks", value: hookLines(hooks, now) },
-          ...(work.length > 0 ? [{ name: "Work", value: work.join("\n") }] : []),
-          ...(plugins.length > 0 ? [{ name: "Plugins", value: pluginLines(deps, health) }] : []),
-          ...(problems.length + needRestart.length > 0
-            ? [{ name: "Configuration", value: configurationLines(health) }]
-            : []),
-          { name: "Store", value: storeLines(health) },
-        ],
-        footer: `hookgate ${deps.about.version} · node ${process.versions.node} · up ${formatDuration(uptimeMs)}`,
-      },
-      data: {
-        ...gateway,
-        hooks: {
-          total: hooks.all.length,
-          enabled: hooks.enabled.length,
-          paused: deps.automations?.paused(),
-          failing: hooks.failing.map(({ id }) => id),
-          waitingRuns: Object.fromEntries(deps.automations?.waitingRuns() ?? []),
-          breakers: hooks.breakers,
-          neverFired: hooks.never.map(({ id }) => id),
-          alwaysSkipped: hooks.skipped.map(({ id, alwaysSkipped }) => ({ id, ...alwaysSkipped })),
-          problems: hooks.problems,
-          switched: hooks.switched.map(({ id }) => id),
-        },
-        heldAfterCrashes: {
-          tasks: health.held.tasks.map(({ id }) => id),
-          dispatches: health.givenUp.map(({ dispatchId }) => dispatchId).filter((id) => id !== ""),
-          missions: health.held.missions.map(({ id }) => id),
-          schedules: health.held.schedules.map(({ id }) => id),
-          runs: health.held.runs.map(({ id }) => id),
-        },
-        events: deps.eventLoad?.() ?? [],
-        plugins: plugins.map(({ module, id, state, reason }) => ({ module, id, state, reason })),
-        problems,
-        needRestart,
-        store: {
-          ok: storeError === undefined,
-          database: deps.about.database,
-          error: storeError,
-          remarks: storeRemarks,
-          journal: journalRemark,
-        },
-        version: deps.about.version,
-        node: process.versions.node,
-        uptimeMs,
-      },
+      card: cardOf(deps, health),
+      data: dataOf(deps, health),
       buttons: buttonsFor(health),
     });
   },
 });
+
+function cardOf(deps: CommandDeps, health: Health): Card {
+  const { gateway, hooks, plugins, problems, needRestart, now, held, givenUp, unanswered } = health;
+  const work = [...heldLines(held), ...givenUpLines(givenUp, now), ...unansweredLines(unanswered)];
+  return {
+    ...verdict(deps, health),
+    fields: [
+      {
+        name: "Platforms",
+        value: gateway.adapters.map((adapter) => adapterLine(adapter, now)).join("\n") || "none is switched on",
+      },
+      ...deafFields(gateway),
+      { name: "Queues", value: queueLines(deps, health) },
+      { name: "Hooks", value: hookLines(hooks, now) },
+      ...(work.length > 0 ? [{ name: "Work", value: work.join("\n") }] : []),
+      ...(plugins.length > 0 ? [{ name: "Plugins", value: pluginLines(deps, health) }] : []),
+      ...(problems.length + needRestart.length > 0
+        ? [{ name: "Configuration", value: configurationLines(health) }]
+        : []),
+      { name: "Store", value: storeLines(health) },
+    ],
+    footer: `hookgate ${deps.about.version} · node ${process.versions.node} · up ${formatDuration(uptimeMs(deps, now))}`,
+  };
+}
+
+function dataOf(deps: CommandDeps, { gateway, hooks, plugins, problems, needRestart, ...health }: Health) {
+  const { held, givenUp, storeError, storeRemarks, journalRemark, now } = health;
+  return {
+    ...gateway,
+    hooks: {
+      total: hooks.all.length,
+      enabled: hooks.enabled.length,
+      paused: deps.automations?.paused(),
+      failing: hooks.failing.map(({ id }) => id),
+      waitingRuns: Object.fromEntries(deps.automations?.waitingRuns() ?? []),
+      breakers: hooks.breakers,
+      neverFired: hooks.never.map(({ id }) => id),
+      alwaysSkipped: hooks.skipped.map(({ id, alwaysSkipped }) => ({ id, ...alwaysSkipped })),
+      problems: hooks.problems,
+      switched: hooks.switched.map(({ id }) => id),
+    },
+    heldAfterCrashes: {
+      tasks: held.tasks.map(({ id }) => id),
+      dispatches: givenUp.map(({ dispatchId }) => dispatchId).filter((id) => id !== ""),
+      missions: held.missions.map(({ id }) => id),
+      schedules: held.schedules.map(({ id }) => id),
+      runs: held.runs.map(({ id }) => id),
+    },
+    events: deps.eventLoad?.() ?? [],
+    plugins: plugins.map(({ module, id, state, reason }) => ({ module, id, state, reason })),
+    problems,
+    needRestart,
+    store: {
+      ok: storeError === undefined,
+      database: deps.about.database,
+      error: storeError,
+      remarks: storeRemarks,
+      journal: journalRemark,
+    },
+    version: deps.about.version,
+    node: process.versions.node,
+    uptimeMs: uptimeMs(deps, now),
+  };
+}
+
+const uptimeMs = ({ about }: CommandDeps, now: number) => Math.max(0, now - about.startedAt);
 
 interface Health {
   now: number;

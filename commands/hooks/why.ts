@@ -34,7 +34,10 @@ import { explainPoint, explainPointNow } from "./why-point.js";
 import { explainRemoved, notRegisteredText } from "./why-removed.js";
 import { explainCrashed, explainUnrecorded } from "./why-unrecorded.js";
 
-/** A message is named so, and no hook is. */
+/**
+ * An id that the product gives, or `last`; no hook is named so. Beside the number of an inbox row (`m86`), ids start with the prefix that
+ * `newId` gets where they are made: of a delivery, task, alert, run, firing by hand, mission or assessment.
+ */
 const IS_MESSAGE = /^(last|\d+|m\d+([:/].*)?|(d|t|al|r|f|m|assess)_[\w:/.-]+)$/i;
 
 const IS_MISSION = /^m_[0-9a-z]+$/;

@@ -6,6 +6,7 @@ import { numberedDispatch, rootOf } from "../../src/domain/journal.js";
 import type { InboxRow } from "../../src/domain/store.js";
 import type { CrashedDispatch } from "../../src/hooks/attempts.js";
 import type { Ender } from "../../src/hooks/given-up.js";
+import { DAY_MS } from "../../src/lib/time/duration.js";
 import type { CommandDeps } from "../deps.js";
 import { ago, clockTime, code } from "../show/text.js";
 import { cutOffsOf, undecidedOf, unrecordedByKill } from "./cut-off.js";
@@ -153,7 +154,7 @@ export async function silentlyGivenUp({ attempts, clock }: CommandDeps): Promise
 }
 
 /** As long as failures of hooks are shown. */
-const SHOWN_MS = 24 * 3_600_000;
+const SHOWN_MS = DAY_MS;
 
 const DELIVERY_ENDS: readonly string[] = ["message_sent", "delivery_failed"];
 

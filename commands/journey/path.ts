@@ -3,6 +3,7 @@ import { type AutomationRun, type AutomationRunStatus, isUnfinished } from "../.
 import { addressOf } from "../../src/domain/chat/event.js";
 import { shortenedFrom } from "../../src/domain/chat/long-message.js";
 import { lostFilesOf } from "../../src/domain/chat/lost-files.js";
+import { OPENLY_ONCE_MS } from "../../src/domain/chat/openly.js";
 import { type DispatchRecord, type Outcome, type RunRecord, rootOf } from "../../src/domain/journal.js";
 import { type Delivery, type InboxRow, isUnderWay } from "../../src/domain/store.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
@@ -67,7 +68,9 @@ export async function showPath(deps: CommandDeps, journey: Journey, taskId?: str
       })),
     ]),
     ...(refused.length > MAX_SHOWN ? [`… and ${count(refused.length - MAX_SHOWN, "more skipped hook")}`] : []),
-    ...(deliveries.length > MAX_SHOWN ? [`… and ${deliveries.length - MAX_SHOWN} more deliveries`] : []),
+    ...(deliveries.length > MAX_SHOWN
+      ? [`… and ${count(deliveries.length - MAX_SHOWN, "more delivery", "more deliveries")}`]
+      : []),
     ...journey.unsaid.map((one) => unsaidText(one, now)),
   ];
   return answer({
@@ -299,8 +302,8 @@ function vetoLines(dispatches: readonly DispatchRecord[], now: number): Happenin
 function inboundLines(deps: CommandDeps, journey: Journey, row: InboxRow, now: number): string[] {
   const mine = journey.dispatches.filter(({ id }) => id.startsWith(`m${row.id}:`));
   const change = POINT_OF_CHANGE[row.event.kind];
-  // A press fires the points of what it stands for; a move of a chat fires none.
   if (row.outcome === "not_taken") return [`${clockTime(row.receivedAt, now)} received`];
+  // A press fires the points of what it stands for; a move of a chat fires none.
   const point = change ?? (row.event.kind === "action" || row.event.kind === "moved" ? undefined : "message_received");
   const ran =
     point && ranAt(point, mine, row.status === "done", journey.stored, missingText(deps, point, row, journey));
@@ -477,7 +480,7 @@ function nextTryText({ status, attempts, dueAt }: Delivery, now: number): string
 }
 
 function unsaidText({ id, line }: Journey["unsaid"][number], now: number): string {
-  return `nothing was posted in the room in place of ${code(id)}: the room gets one such line a person in ten minutes, and ${code(line.id)} was it, ${ago(line.createdAt, now)}`;
+  return `nothing was posted in the room in place of ${code(id)}: the room gets one such line a person in ${formatDuration(OPENLY_ONCE_MS)}, and ${code(line.id)} was it, ${ago(line.createdAt, now)}`;
 }
 
 function postedIds({ parts }: Delivery): string[] {

@@ -1,7 +1,8 @@
 /** What stands around a message at this moment: the hooks at work on it, what it waits for, what operators decided, what sent it. */
 
+import { isCommandLane } from "../../src/domain/chat/command-lane.js";
 import { addressOf } from "../../src/domain/chat/event.js";
-import { isOpenly, openlyId } from "../../src/domain/chat/openly.js";
+import { isNotice, isOpenly, openlyId } from "../../src/domain/chat/openly.js";
 import { noteText } from "../../src/domain/deliveries/given-up.js";
 import { queueOf } from "../../src/domain/deliveries/outbox-queue.js";
 import type { Cause } from "../../src/domain/journal.js";
@@ -21,6 +22,8 @@ import { putOffs } from "./put-off.js";
 
 /** Deliveries of a chat among which the one that held up another is looked for. */
 const MAX_BEFORE = 200;
+/** Dispatches of a message among which the last hook that put it off is looked for. */
+const MAX_DISPATCHES = 200;
 
 export interface Surroundings {
   /** Hooks that run for it now, the longest first. */
@@ -29,7 +32,7 @@ export interface Surroundings {
   ahead: InboxRow | undefined;
   /** By delivery: the one at the head of its queue, when it waits behind one. */
   blockers: ReadonlyMap<string, Delivery>;
-  /** What the message waits for behind others that an earlier process was cut off in, where that is no message. Markdown. */
+  /** An earlier process was cut off in other work than messages, and that work has its turn before the message: what it is. Markdown. */
   turn: string | undefined;
   /** By open delivery: the pause that it waits for, or that its platform is away. Markdown: `General is paused until 12:00:01 (in 3 s): 429`. */
   pauses: ReadonlyMap<string, string>;
@@ -132,7 +135,7 @@ async function putOffByOf(
   const found = new Map<number, string>();
   for (const head of heads) {
     if (head?.status !== "deferred" || head.error !== undefined) continue;
-    const last = putOffs(await journal.list({ of: `m${head.id}`, limit: MAX_BEFORE }))[0];
+    const last = putOffs(await journal.list({ of: `m${head.id}`, limit: MAX_DISPATCHES }))[0];
     if (last) found.set(head.id, last.hookId);
   }
   return found;
@@ -251,7 +254,7 @@ export function ownWordText({ id, cause, targetId = id }: Delivery, row: InboxRo
   const isAnswer = row.outcome === "command" || row.outcome === "form";
   if (isOpenly(id))
     return `${isAnswer ? "a line" : about}, in the room because the private ${isAnswer ? "answer" : "note"} could not be delivered`;
-  if (id.startsWith("d_n")) return "a notice that the answer was withheld";
+  if (isNotice(id)) return "a notice about the answer";
   return isAnswer || id !== `d_m${row.id}a` ? undefined : about;
 }
 
@@ -295,4 +298,4 @@ export function runningNowText({ forMs, waitedMs, waitsUnder }: RunningHook): st
 }
 
 /** A message that is a command, as far as it could be read when it came. */
-export const isInCommandLane = ({ lane }: InboxRow): boolean => lane.includes("#commands");
+export const isInCommandLane = ({ lane }: InboxRow): boolean => isCommandLane(lane);

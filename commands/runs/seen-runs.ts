@@ -2,12 +2,13 @@
 import { formatAddress } from "../../src/domain/chat/address.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { errorMessage } from "../../src/lib/errors.js";
+import { DAY_MS } from "../../src/lib/time/duration.js";
 import type { CommandDeps } from "../deps.js";
 import type { RunRow } from "./run-row.js";
 
 const SCOPE = "commands.runs";
 /** After a day nobody means a list that is so old. */
-const KEPT_MS = 86_400_000;
+const KEPT_MS = DAY_MS;
 const MAX_LISTS = 100;
 
 interface Seen {

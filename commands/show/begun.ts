@@ -4,13 +4,13 @@
  */
 import type { DispatchRecord } from "../../src/domain/journal.js";
 import { HookgateError } from "../../src/lib/errors.js";
-import { formatDuration } from "../../src/lib/time/duration.js";
+import { DAY_MS, formatDuration } from "../../src/lib/time/duration.js";
 import type { CommandDeps } from "../deps.js";
 import { flushJournal } from "./flush-journal.js";
 
 const SCOPE = "commands.fired";
 /** The inbox gives a command again at the next start; later nobody asks. */
-const KEPT_MS = 7 * 86_400_000;
+const KEPT_MS = 7 * DAY_MS;
 
 /** Resolves with undefined when it may begin, and with its record when it had ended. Throws FIRING_CUT_OFF when nobody can tell. */
 export async function beginOnce(deps: CommandDeps, dispatchId: string): Promise<DispatchRecord | undefined> {

@@ -5,6 +5,7 @@ import type { Schedule } from "../../src/domain/orchestrator/schedule.js";
 import type { Task } from "../../src/domain/orchestrator/task.js";
 import type { CrashedDispatch } from "../../src/hooks/attempts.js";
 import type { Ender } from "../../src/hooks/given-up.js";
+import { DAY_MS } from "../../src/lib/time/duration.js";
 import type { CommandDeps } from "../deps.js";
 import { crashesText, idOf } from "../journey/cut-off-points.js";
 import { ago, code, count, plain } from "../show/text.js";
@@ -12,7 +13,6 @@ import { ago, code, count, plain } from "../show/text.js";
 /** How much blocked work is looked through. */
 const LAST = 200;
 const MAX_NAMED = 5;
-const DAY_MS = 24 * 3_600_000;
 /** Who refuses a start whose hooks are not called again. */
 const GATEWAY = "hookgate";
 
