@@ -34,6 +34,8 @@ export interface Handler<Options = unknown> {
   needsPrice?(options: Options): boolean;
   /** The setting that makes it decide something; a hook whose decision has no effect is refused at load. */
   decides?(options: Options): string | undefined;
+  /** What it decides is the answer of a model or of another machine: see `outside-decision.ts`. */
+  readonly isOutside?: true;
   /** It never blocks, changes or claims anything. */
   readonly decidesNothing?: true;
   /** Its run may be skipped by itself: there is nothing to do. */

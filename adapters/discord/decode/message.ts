@@ -1,5 +1,6 @@
 /** A Discord message as an InboundMessage. Pure. */
 import type { Attachment, InboundMessage } from "../../../src/domain/chat/message.js";
+import { isWebAddress } from "../../../src/lib/web-address.js";
 import { snowflakeTime } from "../snowflake.js";
 import type { AttachmentPayload, MessagePayload, StickerPayload } from "./payloads.js";
 
@@ -128,7 +129,8 @@ function decodeFile(file: AttachmentPayload): Attachment {
   return {
     type: family === "image" || family === "audio" || family === "video" ? family : "file",
     ref: file.id,
-    url: file.url,
+    // Another address is none of Discord: the gateway reads `file:` from its own disk.
+    url: isWebAddress(file.url) ? file.url : "",
     mimeType,
     filename: file.filename,
     sizeBytes: file.size,

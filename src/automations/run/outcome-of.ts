@@ -6,6 +6,7 @@ import type { Decision, HandlerFacts, HandlerResult } from "../handler.js";
 import { pointResult } from "./decide.js";
 import type { RunStart } from "./deps.js";
 import type { RunOutcome } from "./outcome.js";
+import { outsideProblem } from "./outside-decision.js";
 import { undecidedError } from "./undecided.js";
 
 export function outcomeOf(result: HandlerResult, start: RunStart): RunOutcome {
@@ -34,13 +35,16 @@ function withoutEffect(facts: HandlerFacts): string | undefined {
 }
 
 /** A decision without effect is a failure: the run must not look as if what it decided had happened. */
-function outcomeOfDecision(decision: Decision, { point, definition, check }: RunStart): RunOutcome {
+function outcomeOfDecision(decision: Decision, { point, definition, payload, check }: RunStart): RunOutcome {
   if (decision.kind === "pass") return { status: "succeeded", decision };
   const failed = (error: string): RunOutcome => ({ status: "failed", error, isRetryable: false });
   const carried = pointResult(decision, point, definition.phase);
   if (carried.kind === "impossible") return failed(carried.error);
   if (!isWaitedFor(definition.execution) && point.model !== "turn")
     return failed(`${decision.kind} has no effect here: nothing waits for a hook that is ${definition.execution}`);
+  const isOutside = decision.kind === "modify" && definition.run.handler.isOutside;
+  const problem = isOutside ? outsideProblem(point.name, payload, decision.patch) : undefined;
+  if (problem !== undefined) return failed(problem);
   try {
     const overruled = check?.(decision);
     if (overruled !== undefined) return { status: "skipped", by: "overruled", reason: overruled, decision };

@@ -9,6 +9,7 @@ import { toolsNamed } from "./tools/index.js";
 export const agentHandler: Handler<AgentOptions> = {
   name: "agent",
   summary: "Asks a language model, with tools.",
+  isOutside: true,
   options: agentOptions,
   forModel: ["prompt", "system"],
   model: ({ model }) => model,

@@ -17,6 +17,7 @@ export const httpHandler: Handler<HttpOptions> = {
   name: "http",
   summary: "Sends a signed request (Standard Webhooks); the answer may carry a decision.",
   options: httpOptions,
+  isOutside: true,
   places: ["url"],
   forms: formsOf,
   signingSecrets: secretVariables,
