@@ -111,6 +111,8 @@ describe("what cannot help", () => {
   });
 });
 
+const notes = { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("notes") };
+
 describe("a file that could not be uploaded", () => {
   it("is uploaded when the connection is back, and goes with its message", async () => {
     await enter();
@@ -124,6 +126,54 @@ describe("a file that could not be uploaded", () => {
     await say("here they are");
     await until(async () => (await said()).some((text) => text.includes("here they are")), "the message");
     expect(await page.locator(".room-pane .message").getByText("notes.txt").count()).toBe(1);
+  });
+
+  it("goes with its message by itself when Send was pressed before, once, and a changed text waits for Send", async () => {
+    await enter();
+    let upload: (() => void) | undefined;
+    await page.route("**/api/uploads*", async (route) => {
+      await new Promise<void>((done) => {
+        upload = done;
+      });
+      await route.continue();
+    });
+    const line = page.locator(".composer .problem");
+    const attach = async () => {
+      upload = undefined;
+      await page.locator(".room-pane input[type=file]").setInputFiles([notes]);
+      await until(async () => upload !== undefined, "the upload");
+    };
+    await attach();
+    await say("here they are");
+    await line.getByText("The message is sent when its files have arrived.").waitFor();
+    upload?.();
+    await until(async () => (await said()).some((text) => text.includes("here they are")), "the message");
+    expect(await line.isHidden()).toBe(true);
+    expect(await page.locator(".room-pane .message").getByText("notes.txt").count()).toBe(1);
+    await attach();
+    await say("half a");
+    await composer().pressSequentially(" text");
+    expect(await line.isHidden()).toBe(true);
+    upload?.();
+    await page.locator(".chip.done").waitFor();
+    expect(await composer().inputValue()).toBe("half a text");
+    await composer().press("Enter");
+    await until(async () => (await said()).some((text) => text.includes("half a text")), "the changed message");
+    expect((await said()).filter((text) => text.includes("here they are"))).toHaveLength(1);
+  });
+
+  it("and is refused keeps the message in the composer, with what to do", async () => {
+    await enter({ http: { max_upload_mb: 1 } });
+    await page
+      .locator(".room-pane input[type=file]")
+      .setInputFiles([{ ...notes, name: "big.bin", buffer: Buffer.alloc(1_000_001) }]);
+    await page.locator(".chip.failed").waitFor();
+    await say("here it is");
+    await page
+      .locator(".composer .problem")
+      .getByText("Not sent: big.bin failed. Try it again or remove it, then press Send.")
+      .waitFor();
+    expect(await composer().inputValue()).toBe("here it is");
   });
 });
 

@@ -55,10 +55,16 @@ export function createComposer({ chat, place, keep, on, placeholder }) {
   /** { kind: "reply" | "edit", message, nonce? } */
   let mode;
   let uploads = [];
+  /** Send was pressed while a file was on its way: the message goes when the file has arrived, unless its text changes before. */
+  let isAsked = false;
   let completion;
   let asked = 0;
 
   field.addEventListener("input", () => {
+    if (isAsked) {
+      isAsked = false;
+      say();
+    }
     if (mode?.kind !== "edit") keep.set(draftKey, field.value);
     grow();
     void complete();
@@ -99,8 +105,8 @@ export function createComposer({ chat, place, keep, on, placeholder }) {
 
   async function submit() {
     const text = field.value;
-    if (uploads.some(({ state }) => state !== "done"))
-      return say("A file is still on its way, or failed: wait for it, try again, or remove it.");
+    isAsked = uploads.some(({ state }) => state !== "done");
+    if (isAsked) return waitForFiles();
     if (text.trim() === "" && uploads.length === 0) return;
     const tooLong = chat.whyTooLong(text);
     if (tooLong) return say(`${mode?.kind === "edit" ? "Not changed" : "Not sent"}: ${tooLong}.`);
@@ -122,6 +128,17 @@ export function createComposer({ chat, place, keep, on, placeholder }) {
     put("");
     showFiles();
     on.say({ text, uploads: sent, replyToId });
+  }
+
+  /** What comes of a message whose files had not arrived when Send was pressed. */
+  function waitForFiles() {
+    const lost = uploads.find(({ state, isPassing }) => state === "failed" && !isPassing);
+    if (lost) {
+      isAsked = false;
+      return say(`Not sent: ${lost.file.name} failed. Try it again or remove it, then press Send.`);
+    }
+    if (uploads.some(({ state }) => state !== "done")) return say("The message is sent when its files have arrived.");
+    void submit();
   }
 
   function put(text) {
@@ -320,6 +337,7 @@ export function createComposer({ chat, place, keep, on, placeholder }) {
       ),
     );
     grow();
+    if (isAsked) waitForFiles();
   }
 
   grow();
