@@ -9,6 +9,7 @@ import { HookgateError } from "../src/lib/errors.js";
 import { newId } from "../src/lib/id.js";
 import { formatDuration } from "../src/lib/time/duration.js";
 import { nearest } from "../src/lib/validation/nearest.js";
+import { PROGRESS_AFTER_MS } from "./automations/fire.js";
 import { needForRunning } from "./automations/owner-only.js";
 import type { CommandDeps } from "./deps.js";
 import { runTable } from "./runs/show-dispatch.js";
@@ -23,9 +24,6 @@ export interface Firing {
   payload: unknown;
   dryRun: boolean;
 }
-
-/** A quick run gets one answer; from here on the answer shows what is still under way. */
-const PROGRESS_AFTER_MS = 800;
 
 /** The record of the dispatch, or the error that tells which run is in the way. */
 export async function fire(deps: CommandDeps, context: CommandContext, firing: Firing): Promise<DispatchRecord> {

@@ -1,6 +1,6 @@
 /** The `discord:` section of the configuration, without the access rules, which are the gateway's. */
 import { z } from "zod";
-import { duration } from "../../src/lib/validation/config-fields.js";
+import { deadline, duration } from "../../src/lib/validation/config-fields.js";
 
 export const discordConfig = z.strictObject({
   message_content: z
@@ -10,9 +10,9 @@ export const discordConfig = z.strictObject({
       "Ask for the Message Content intent; without it, guild messages that do not mention the bot have no text.",
     ),
   register_commands: z.boolean().default(true).describe("Register the slash commands when they differ from Discord's."),
-  connect_timeout: duration("30s").describe("How long a connection may take to greet, identify or resume."),
-  request_timeout: duration("15s").describe("How long one REST request may take."),
-  upload_timeout: duration("2m").describe("How long one request that uploads a file may take."),
+  connect_timeout: deadline("30s").describe("How long a connection may take to greet, identify or resume."),
+  request_timeout: deadline("15s").describe("How long one REST request may take."),
+  upload_timeout: deadline("2m").describe("How long one request that uploads a file may take."),
   requests_per_second: z.number().int().min(1).default(45).describe("REST requests per second, of Discord's 50."),
   max_invalid_requests: z
     .number()

@@ -1,6 +1,6 @@
 /** The `telegram:` section of the configuration, without the access rules, which are the gateway's. */
 import { z } from "zod";
-import { duration } from "../../src/lib/validation/config-fields.js";
+import { deadline } from "../../src/lib/validation/config-fields.js";
 
 export const telegramConfig = z.strictObject({
   mode: z
@@ -22,9 +22,9 @@ export const telegramConfig = z.strictObject({
     })
     .prefault({})
     .describe("For webhook mode only. The secret comes from TELEGRAM_WEBHOOK_SECRET."),
-  poll_timeout: duration("30s").describe("How long Telegram holds a poll open while there is nothing new."),
-  request_timeout: duration("20s").describe("How long any other request may take before it counts as unanswered."),
-  upload_timeout: duration("2m").describe("How long a request that uploads or downloads a file may take."),
+  poll_timeout: deadline("30s").describe("How long Telegram holds a poll open while there is nothing new."),
+  request_timeout: deadline("20s").describe("How long any other request may take before it counts as unanswered."),
+  upload_timeout: deadline("2m").describe("How long a request that uploads or downloads a file may take."),
   max_file_bytes: z
     .int()
     .min(1)

@@ -1,9 +1,10 @@
 /** Firing a configured hook by hand, for /fire-hook and /hooks test: its steps tick off in the answer while it runs. */
 import type { Definition } from "../../src/automations/definition/definition.js";
 import type { AutomationDesk } from "../../src/automations/desk.js";
-import type { AutomationRun, StepRecord } from "../../src/domain/automation.js";
+import { type AutomationRun, isTimed, type StepRecord } from "../../src/domain/automation.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { newId } from "../../src/lib/id.js";
+import { isRecord } from "../../src/lib/record.js";
 import { formatDuration } from "../../src/lib/time/duration.js";
 import { badUsage } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
@@ -20,7 +21,7 @@ export interface HandPayload {
 }
 
 /** A quick run gets one answer; from here on the answer shows how far it is. */
-const PROGRESS_AFTER_MS = 800;
+export const PROGRESS_AFTER_MS = 800;
 
 export async function fireConfigured(
   deps: CommandDeps & { automations: AutomationDesk },
@@ -91,12 +92,12 @@ export async function readHandPayload(deps: CommandDeps, definition: Definition,
 }
 
 /** By time or by a person, not by something that happened and has a payload. */
-export function isStartedAlone({ trigger: { kind } }: Definition): boolean {
-  return kind === "every" || kind === "cron" || kind === "at" || kind === "manual";
+export function isStartedAlone({ trigger }: Definition): boolean {
+  return isTimed(trigger) || trigger.kind === "manual";
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
+  if (isRecord(value)) return { ...value };
   throw badUsage("The payload must be a JSON object.");
 }
 

@@ -1,5 +1,6 @@
 /** What stands between a configured hook and its next run, beside what the registry checks: its gates, and what they refused last. */
 import type { Definition } from "../../src/automations/definition/definition.js";
+import { isTimed } from "../../src/domain/automation.js";
 import type { HookInfo } from "../../src/hooks/registration/registration.js";
 import { formatDuration } from "../../src/lib/time/duration.js";
 import type { CommandDeps } from "../deps.js";
@@ -32,9 +33,8 @@ export async function explainGates(
   // A pause stops what starts by itself; a person fires a hook all the same.
   const isManual = trigger.kind === "manual";
   const isPaused = paused !== undefined && !isManual;
-  const isTimed = trigger.kind === "every" || trigger.kind === "cron" || trigger.kind === "at";
   const pause = isPaused
-    ? { gate: "paused", reason: `by ${nameIn(paused.by)}`, waits: execution === "background" && !isTimed }
+    ? { gate: "paused", reason: `by ${nameIn(paused.by)}`, waits: execution === "background" && !isTimed(trigger) }
     : undefined;
   const full = await automations.gate(hookId);
   // What refuses a run comes before what makes it wait.

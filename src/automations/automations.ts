@@ -515,7 +515,7 @@ function pluginBreakerOf({ breakers }: Gates, clock: Clock): Automations["plugin
       void (isOfStranger
         ? breakers.note({ id }, undefined, clock.now())
         : breakers.failed({ id }, "It gave no answer before its deadline.", clock.now())),
-    refusal: (id) => breakers.explain(id, clock.now()),
+    refusal: (id) => breakers.explain({ id }, clock.now()),
   };
 }
 

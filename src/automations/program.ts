@@ -7,27 +7,22 @@ import { accessSync, constants, existsSync, type Stats, statSync } from "node:fs
 import { delimiter, join, resolve } from "node:path";
 import { z } from "zod";
 import { HookgateError } from "../lib/errors.js";
-import { argumentList } from "../lib/process/argument-list.js";
 import { FLOOD_BYTES, type ProgramEnd } from "../lib/process/process.js";
+import { checkProgramFields, programCommand, programSecrets } from "../lib/process/program-fields.js";
 import { secretMask } from "../lib/signing/secret.js";
 import { formatDuration } from "../lib/time/duration.js";
 import type { Machine } from "./handler.js";
-import { checkJsonText, variableName } from "./outgoing/fields.js";
+import { checkJsonText } from "./outgoing/fields.js";
 import { argumentProblems } from "./program/arguments.js";
 import { programVariables } from "./program/variables.js";
 import type { RunContext } from "./run-context.js";
 import type { NoValueOf } from "./step.js";
 import { isTemplate } from "./template/is-template.js";
 
-/** YAML reads `-5` as a number: an argument all the same. */
-const argument = z.union([z.string(), z.number().transform(String)], "expected text; quote it");
-
 export const programFields = {
-  command: argumentList(argument, { hasSh: true })
-    .optional()
-    .describe(
-      "The program and its arguments, passed literally (no shell). Templates are allowed; each fills in one argument.",
-    ),
+  command: programCommand().describe(
+    "The program and its arguments, passed literally (no shell). Templates are allowed; each fills in one argument.",
+  ),
   sh: z
     .string()
     .min(1)
@@ -37,10 +32,7 @@ export const programFields = {
     ),
   cwd: z.string().min(1).optional().describe("Where it runs; relative to the folder of the definition."),
   env: z.record(z.string(), z.string()).default({}).describe("Variables, with templates."),
-  secrets: z
-    .array(variableName)
-    .default([])
-    .describe("Variables of Hookgate's own environment that the program gets, too."),
+  secrets: programSecrets(),
   stdin: z
     .string()
     .superRefine(checkJsonText())
@@ -56,25 +48,18 @@ export type ProgramOptions = z.output<typeof programOptions>;
 
 /** The rules over several fields, for `superRefine`. */
 export function checkProgram(
-  { command, sh, cwd, env, secrets }: Omit<ProgramOptions, "stdin">,
+  program: Omit<ProgramOptions, "stdin">,
   context: { addIssue(issue: { code: "custom"; message: string; path: (string | number)[] }): void },
 ): void {
   const refuse = (message: string, ...path: (string | number)[]) => context.addIssue({ code: "custom", message, path });
-  if ((command === undefined) === (sh === undefined))
-    refuse("expected one of `command` (a list) and `sh` (a command line)");
+  checkProgramFields(program, refuse);
+  const { command, sh, cwd } = program;
   if (sh !== undefined && isTemplate(sh))
     refuse(
       'templates never reach a shell: give the value by `env: { NAME: "{{ … }}" }` and write "$NAME"; the payload is on standard input',
       "sh",
     );
   if (cwd !== undefined && isTemplate(cwd)) refuse("a working directory is no template", "cwd");
-  for (const name of Object.keys(env)) {
-    if (!variableName.safeParse(name).success) refuse(`"${name}" is no name of a variable`, "env", name);
-    if (/^HOOKGATE_/i.test(name)) refuse("HOOKGATE_… variables are set by Hookgate", "env", name);
-    if (secrets.includes(name))
-      refuse(`${name} is in \`secrets\`, too, and that value is used: remove one`, "env", name);
-  }
-  if (command?.[0]?.trim() === "") refuse("expected the name or the path of a program", "command", 0);
   for (const { index, message } of argumentProblems(command ?? [])) refuse(message, "command", index);
 }
 

@@ -42,7 +42,14 @@ export function isUnfinished(status: AutomationRunStatus): boolean {
   return status === "queued" || status === "running" || status === "backgrounded";
 }
 
-export type TriggerKind = "on" | "every" | "cron" | "at" | "event" | "files" | "manual";
+export type TriggerKind = "on" | TimedKind | "event" | "files" | "manual";
+
+/** Triggers that time starts. */
+export const TIMED_TRIGGERS = ["every", "cron", "at"] as const;
+export type TimedKind = (typeof TIMED_TRIGGERS)[number];
+
+export const isTimed = <T extends { kind: TriggerKind }>(trigger: T): trigger is Extract<T, { kind: TimedKind }> =>
+  (TIMED_TRIGGERS as readonly TriggerKind[]).includes(trigger.kind);
 
 export interface StepRecord {
   /** `shell`, `http`, … */

@@ -4,7 +4,7 @@ import { parseAddress } from "../domain/chat/address.js";
 import { ROLES } from "../domain/chat/identity.js";
 import { OPENLY_ONCE_MS } from "../domain/chat/openly.js";
 import { formatDuration } from "../lib/time/duration.js";
-import { duration } from "../lib/validation/config-fields.js";
+import { deadline, duration } from "../lib/validation/config-fields.js";
 
 export type { AccessConfig } from "../domain/chat/access.js";
 
@@ -80,13 +80,14 @@ export const gatewayConfig = z.strictObject({
   prompt_life: duration("15m").describe(
     "How long a question that a button asked may be answered, on platforms without forms (Telegram).",
   ),
-  command_timeout: duration("2m").describe(
+  command_timeout: deadline("2m").describe(
     "How long an operator command, or one call of a plugin's default route, may run.",
   ),
-  send_timeout: duration("30s").describe("How long one platform request may take before it counts as unanswered."),
-  upload_timeout: duration("3m").describe(
+  send_timeout: deadline("30s").describe("How long one platform request may take before it counts as unanswered."),
+  upload_timeout: deadline("3m").describe(
     "How long one request with a file may take before it counts as unanswered. Also the limit of the fetch of its files before that.",
   ),
+  // 0 waits for nothing.
   shutdown_timeout: duration("10s").describe(
     "How long a stop waits for what is under way. Messages that a platform has not answered yet are waited for up to `send_timeout`; a second signal ends the process at once.",
   ),

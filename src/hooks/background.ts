@@ -5,7 +5,7 @@
 import type { Cause } from "../domain/journal.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
-import { backoffMs } from "../lib/time/backoff.js";
+import { retryPauseMs } from "../lib/time/backoff.js";
 import type { Clock } from "../lib/time/clock.js";
 import type { LifecyclePhase } from "./point.js";
 
@@ -85,7 +85,6 @@ export function inMemoryBackground(clock: Clock, logger: Logger): BackgroundPort
 }
 
 const FIRST_BACKOFF_MS = 1_000;
-const MAX_BACKOFF_MS = 600_000;
 
 /** How a failed attempt ends: retried while the registration allows it. */
 export function failedEnd(
@@ -98,6 +97,6 @@ export function failedEnd(
   return {
     kind: "failed",
     error: text,
-    retryInMs: backoffMs({ firstMs: retry.backoffMs ?? FIRST_BACKOFF_MS, maxMs: MAX_BACKOFF_MS }, attempt),
+    retryInMs: retryPauseMs(retry.backoffMs ?? FIRST_BACKOFF_MS, attempt),
   };
 }

@@ -1,23 +1,14 @@
 /** Settings of tasks and of those who do them: `orchestrator:` in hookgate.yaml. */
 import { z } from "zod";
-import { parseAddress } from "../domain/chat/address.js";
+import { addressField } from "../domain/chat/address.js";
 import { ROLES } from "../domain/chat/identity.js";
-import { argumentList } from "../lib/process/argument-list.js";
-import { duration, someDuration } from "../lib/validation/config-fields.js";
+import { checkProgramFields, programCommand, programSecrets, variableName } from "../lib/process/program-fields.js";
+import { deadline, duration, someDeadline } from "../lib/validation/config-fields.js";
 import { nearest } from "../lib/validation/nearest.js";
-
-const variableName = z
-  .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "expected the name of an environment variable, such as DEPLOY_TOKEN");
-const chat = z
-  .string()
-  .refine((text) => parseAddress(text) !== undefined, "expected platform:bot:chat or platform:bot:chat:thread");
 
 const shell = z
   .strictObject({
-    command: argumentList(z.string(), { hasSh: true })
-      .optional()
-      .describe("The program and its arguments, passed as written: no shell is used."),
+    command: programCommand().describe("The program and its arguments, passed as written: no shell is used."),
     sh: z
       .string()
       .min(1)
@@ -28,15 +19,12 @@ const shell = z
       .min(1)
       .optional()
       .describe("The folder where the program runs, relative to the folder of this file."),
-    env: z.record(variableName, z.string()).default({}).describe("More environment variables for the program."),
-    secrets: z
-      .array(variableName)
-      .default([])
-      .describe("Variables of Hookgate's own environment that the program gets, too."),
+    env: z.record(z.string(), z.string()).default({}).describe("More environment variables for the program."),
+    secrets: programSecrets(),
   })
-  .refine(({ command, sh }) => (command === undefined) !== (sh === undefined), {
-    message: "expected one of `command` (a list) and `sh` (a command line)",
-  });
+  .superRefine((program, context) =>
+    checkProgramFields(program, (message, ...path) => context.addIssue({ code: "custom", message, path })),
+  );
 
 const http = z.strictObject({
   url: z.url({ protocol: /^https?$/ }).describe("Where the task is sent as JSON; 2xx means that it is done."),
@@ -77,7 +65,7 @@ const person = z.strictObject({
     .string()
     .regex(/^[a-z]+:[^:]+$/, "expected platform:user id, such as telegram:12345")
     .describe("The person who gets the card, as platform:user id."),
-  at: chat.optional().describe("The chat where the card goes; to the person directly when absent."),
+  at: addressField.optional().describe("The chat where the card goes; to the person directly when absent."),
 });
 
 const runner = z
@@ -93,7 +81,7 @@ const runner = z
         "Who may give it tasks, see its output, and decide what comes of its tasks (start, done, refuse, retry, assign, release a gate behind or in front of them), also when a task was assigned to another person: this role and above. Any operator may pause and cancel them. With admin or owner, cards, answers that other people in the chat can read, and the rows of `db_query` do not show its output. An agent takes the highest role of the runners among its `tools`. Hooks with a step that creates tasks for it are fired and enabled by this role only.",
       ),
     concurrency: z.int().min(1).max(1_000).default(1).describe("How many tasks the runner does at once."),
-    max_duration: someDuration().optional().describe("The longest time of one attempt, for tasks that set none."),
+    max_duration: someDeadline().optional().describe("The longest time of one attempt, for tasks that set none."),
     on_interrupt: z
       .enum(["restart", "hold", "fail"])
       .default("restart")
@@ -111,9 +99,9 @@ const settings = z.strictObject({
     .record(z.string().regex(/^[\w.-]{1,64}$/), runner)
     .default({})
     .describe("Runners that do tasks, by name. People can be given tasks without being named here."),
-  show_in: chat.optional().describe("Default chat for tasks that are created outside chat."),
+  show_in: addressField.optional().describe("Default chat for tasks that are created outside chat."),
   max_running: z.int().min(1).max(1_000).default(8).describe("How many programs, requests and agents run at once."),
-  max_duration: duration("1h").describe(
+  max_duration: deadline("1h").describe(
     "The longest time of one attempt, when neither the task nor its runner sets one.",
   ),
   max_output: z
@@ -133,6 +121,7 @@ const settings = z.strictObject({
     ),
   lease: duration("30s").describe("A run without a heartbeat for this long counts as lost."),
   keep: duration("90d").describe("How long ended tasks are kept."),
+  // 0 waits for nothing.
   shutdown_timeout: duration("10s").describe("How long a stop waits for what is running; then it is ended."),
 });
 

@@ -2,7 +2,9 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describeSettings } from "../../src/config/describe.js";
 import { brokenPlatform, formatProblem, loadConfig } from "../../src/config/load.js";
+import { configSchema } from "../../src/config/schema.js";
 import { changeableFiles, configWarnings, exposedVariables } from "../../src/config/warnings.js";
 
 let folder: string;
@@ -404,4 +406,19 @@ alerts:
       /hookgate\.yaml:2:\d+ operators\.owner\.1: there is no platform "discrod" \(did you mean "discord"\?\) \(expected web, discord or telegram before the first colon; got discrod:1\)$/,
     );
   });
+});
+
+it("every timeout is above 0; only a stop may wait for nothing", () => {
+  const timeouts = describeSettings(configSchema).filter(({ path }) => /(timeout|max_duration)$/.test(path));
+  expect(timeouts.length).toBeGreaterThan(12);
+  const isRefused = (path: string) => {
+    const keys = path.replaceAll("<name>", "one").split(".");
+    const value = keys.reduceRight<unknown>((inner, key) => ({ [key]: inner }), "0s");
+    const issues = configSchema.safeParse(value).error?.issues ?? [];
+    return issues.some((issue) => issue.path.join(".") === keys.join(".") && issue.message.includes("above 0"));
+  };
+  expect(timeouts.map(({ path }) => path).filter((path) => !isRefused(path))).toEqual([
+    "gateway.shutdown_timeout",
+    "orchestrator.shutdown_timeout",
+  ]);
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { failedEnd } from "../../src/hooks/background.js";
 import type { BackgroundPort, BackgroundRun, BackgroundRunner } from "../../src/index.js";
 import { gate, outcomes, seen, sending, setUp } from "./points.js";
 
@@ -68,6 +69,17 @@ describe("background hooks", () => {
     await clock.advance(60_000);
     expect(attempts).toBe(3);
     expect(records.map(({ outcome }) => outcome)).toEqual(["passed", "failed", "failed", "failed"]);
+  });
+
+  it("wait as long as they ask for, also above the usual ceiling of an hour", () => {
+    const hour = 3_600_000;
+    const pause = (firstMs: number, attempt: number) => {
+      const end = failedEnd(new Error("no"), attempt, { attempts: 30, backoffMs: firstMs });
+      return end.kind === "failed" ? (end.retryInMs ?? 0) : 0;
+    };
+    expect(pause(3 * hour, 1)).toBeGreaterThanOrEqual(1.5 * hour);
+    expect(pause(1_000, 20)).toBeGreaterThanOrEqual(hour / 2);
+    expect(pause(1_000, 20)).toBeLessThanOrEqual(hour);
   });
 
   it("must say that they are idempotent to be retried, and only they are", () => {

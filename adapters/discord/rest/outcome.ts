@@ -86,14 +86,14 @@ export function fileRefusal(error: unknown): Omit<LostFile, "name"> | undefined 
   if (!(error instanceof Refusal)) return undefined;
   if (error.status === TOO_LARGE || FILE_TOO_LARGE.has(error.code))
     return { why: "it is too large for Discord", isTooLarge: true };
-  if (FILE_INVALID.has(error.code) || isOfFiles(error)) return { why: "Discord does not accept it" };
+  if (FILE_INVALID.has(error.code) || isOfAttachments(error)) return { why: "Discord does not accept it" };
   if (error.code === MISSING_PERMISSIONS) return { why: "the bot needs the permission Attach Files" };
   if (error.code === UPLOADS_LIMITED) return { why: "Discord limits uploads of files in this server" };
   return undefined;
 }
 
-/** A form error (50035) at a file: at its entry in `attachments`, or at its part of the upload, `files[0]`. */
-const isOfFiles = (error: Refusal) => wrongFields(error).some((field) => /^(?:attachments|files)\b/.test(field));
+/** A form error (50035) at `attachments`: the name of a file, for example. */
+const isOfAttachments = (error: Refusal) => wrongFields(error).includes("attachments");
 
 /** A form error at the buttons alone; in a forum's post they are a field of its message. */
 export function isOfButtons(error: unknown): boolean {

@@ -1,10 +1,7 @@
 /** Settings of language models: `models:` in hookgate.yaml. */
 import { z } from "zod";
-import { duration } from "../../lib/validation/config-fields.js";
-
-const variableName = z
-  .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "expected the name of an environment variable, such as OPENAI_API_KEY");
+import { variableName } from "../../lib/process/program-fields.js";
+import { deadline } from "../../lib/validation/config-fields.js";
 
 const modelConfig = z.strictObject({
   provider: z
@@ -23,7 +20,7 @@ const modelConfig = z.strictObject({
     })
     .optional()
     .describe("Used to compute the cost when the provider does not report it."),
-  timeout: duration("2m").describe("The longest time of one request to the model."),
+  timeout: deadline("2m").describe("The longest time of one request to the model."),
   retries: z
     .number()
     .int()

@@ -1,6 +1,6 @@
 /** Settings that are right by themselves and change nothing in their hook: the hook would do less than was written, and not report it. */
 
-import { DUE_POINT } from "../../domain/automation.js";
+import { DUE_POINT, isTimed } from "../../domain/automation.js";
 import { failureStopsNothing, type LifecyclePhase } from "../../hooks/point.js";
 import { defaultTimeoutMs } from "../../hooks/registration/entry.js";
 import type { Execution } from "../../hooks/registration/registration.js";
@@ -129,10 +129,10 @@ function canBlock({ point, phase, execution, body: { run } }: CheckedForm): bool
   return kind !== "impossible" && (isWaitedFor(execution) || point.model === "turn");
 }
 
-/** Time brings it again; of what happens once, every occurrence counts. */
-export function defaultWhenBusy({ trigger: { kind }, execution }: Pick<CheckedForm, "trigger" | "execution">) {
-  const isPeriodic = kind === "every" || kind === "cron" || kind === "manual";
-  return isWaitedFor(execution) || !isPeriodic ? "queue" : "skip";
+/** Time or a person starts it another time; of what happens once, every occurrence counts. */
+export function defaultWhenBusy({ trigger, execution }: Pick<CheckedForm, "trigger" | "execution">) {
+  const comesAgain = (isTimed(trigger) && trigger.kind !== "at") || trigger.kind === "manual";
+  return isWaitedFor(execution) || !comesAgain ? "queue" : "skip";
 }
 
 /** A step or an attempt with a deadline after that of the run. */

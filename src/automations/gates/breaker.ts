@@ -50,7 +50,7 @@ interface State {
   isUnreported?: boolean | undefined;
 }
 
-const MAX_PAUSE_MS = 3_600_000;
+const MAX_OPEN_MS = 3_600_000;
 const SCOPE = "automations.breaker";
 const stored = z.object({
   failures: z.number(),
@@ -59,6 +59,8 @@ const stored = z.object({
   version: z.string().optional(),
   isUnreported: z.boolean().optional(),
 });
+
+const hasChanged = (hook: WatchedHook, { version }: State) => version !== hook.version?.();
 
 export class Breakers {
   readonly #options: BreakersOptions;
@@ -87,7 +89,7 @@ export class Breakers {
   /** A pause is at most as long as it was when it began: one that ends later began under a clock that was ahead. */
   #bounded(state: State): State {
     const { breaker, clock } = this.#options;
-    const longest = Math.min(MAX_PAUSE_MS, breaker.pauseMs * 2 ** Math.max(0, state.openings - 1));
+    const longest = Math.min(MAX_OPEN_MS, breaker.pauseMs * 2 ** Math.max(0, state.openings - 1));
     return { ...state, openUntil: Math.min(state.openUntil, clock.now() + longest) };
   }
 
@@ -100,20 +102,16 @@ export class Breakers {
   }
 
   /**
-   * Lets the trial run through, and from then on none until it has ended. What a person fires by hand is neither refused nor a trial.
-   * An open breaker is closed when the hook is another version by now: its failures were those of the old one.
+   * What refuses a run of it; undefined when nothing does, or when the run would try it. What a person fires by hand is neither refused
+   * nor a trial.
    */
   check(hook: WatchedHook, isManual: boolean, now: number): Refusal | undefined {
     const state = this.#states.get(hook.id);
-    if (state === undefined || state.openings === 0) return undefined;
-    if (state.version !== hook.version?.()) {
-      void this.close(hook.id);
-      return undefined;
-    }
+    if (state === undefined || state.openings === 0 || isManual || hasChanged(hook, state)) return undefined;
     const refuse = (reason: string): Refusal => ({ kind: "refused", gate: "breaker", reason });
-    if (state.isTrying && !isManual) return refuse("it failed again and again; one run is under way to try it");
+    if (state.isTrying) return refuse("it failed again and again; one run is under way to try it");
     // One that is further off was set under another clock.
-    if (state.openUntil > now && state.openUntil - now <= MAX_PAUSE_MS && !isManual)
+    if (state.openUntil > now && state.openUntil - now <= MAX_OPEN_MS)
       return refuse(
         `it failed ${state.failures} times in a row; the hook is paused until ${new Date(state.openUntil).toISOString().slice(11, 19)} UTC`,
       );
@@ -121,16 +119,16 @@ export class Breakers {
   }
 
   /** Why it is not run now, for people; undefined when it is. */
-  explain(hookId: string, now: number): string | undefined {
-    if (this.check({ id: hookId }, false, now) === undefined) return undefined;
-    const { failures = 0, openUntil = 0, isTrying } = this.#states.get(hookId) ?? {};
-    const closes = `/hooks enable ${hookId} closes its breaker.`;
+  explain(hook: WatchedHook, now: number): string | undefined {
+    if (this.check(hook, false, now) === undefined) return undefined;
+    const { failures = 0, openUntil = 0, isTrying } = this.#states.get(hook.id) ?? {};
+    const closes = `/hooks enable ${hook.id} closes its breaker.`;
     if (isTrying) return `It is not called until the call that tries it ends: ${failures} failures in a row. ${closes}`;
     const time = new Date(openUntil).toISOString().slice(11, 16);
     return `It is not called until ${time} UTC (in ${formatDuration(openUntil - now)}): ${failures} failures in a row. ${closes}`;
   }
 
-  /** The run that was let through has started. */
+  /** The run that was let through has started: until it has ended, none is. */
   started(hookId: string): void {
     const state = this.#states.get(hookId);
     if (state !== undefined && state.openings > 0) state.isTrying = true;
@@ -178,11 +176,11 @@ export class Breakers {
     return this.#states.size > 0 && this.#states.has(hookId);
   }
 
-  /** Those of hooks that are another version by now. */
+  /** Those of hooks that are another version by now: the failures were those of the old one. */
   closeChanged(): void {
-    for (const hookId of [...this.#states.keys()]) {
+    for (const [hookId, state] of [...this.#states]) {
       const hook = this.#options.definition(hookId);
-      if (hook !== undefined) this.check(hook, false, this.#options.clock.now());
+      if (hook !== undefined && state.openings > 0 && hasChanged(hook, state)) void this.close(hookId);
     }
   }
 
@@ -219,7 +217,7 @@ export class Breakers {
     const isTrial = state.openings > 0 && state.isTrying;
     state.isTrying = false;
     if (state.failures < most || (state.openings > 0 && !isTrial)) return undefined;
-    const pause = Math.min(MAX_PAUSE_MS, pauseMs * 2 ** state.openings);
+    const pause = Math.min(MAX_OPEN_MS, pauseMs * 2 ** state.openings);
     state.openings++;
     state.openUntil = now + pause;
     this.#logOpen(hook.id, state, error, pause);

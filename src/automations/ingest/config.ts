@@ -1,7 +1,7 @@
 /** Events that come in from outside: `events:` in hookgate.yaml. */
 import { z } from "zod";
 import { errorMessage } from "../../lib/errors.js";
-import { variableName } from "../outgoing/fields.js";
+import { variableName } from "../../lib/process/program-fields.js";
 import { compileEventSchema } from "./event-schema.js";
 
 const jsonSchema = z.record(z.string(), z.json()).superRefine((schema, context) => {

@@ -3,16 +3,13 @@ import { validateHeaderValue } from "node:http";
 import { isIP } from "node:net";
 import { z } from "zod";
 import { whyNotPublic } from "../../lib/outgoing/destinations.js";
+import { variableName } from "../../lib/process/program-fields.js";
 import { isWebAddress } from "../../lib/web-address.js";
 import type { Machine } from "../handler.js";
 import { isTemplate } from "../template/is-template.js";
 
 /** Its server stands before the first template, with the slash behind it: no tag and no value decides where it leads. */
 const hasFixedServer = (url: string) => !isTemplate(url) || /^https?:\/\/[^\s/?#{\\]+[/?#]/i.test(url);
-
-export const variableName = z
-  .string()
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, "expected the name of an environment variable, such as DEPLOY_SECRET");
 
 /** Judges every address that a definition gives, to requests and to people: undefined when no value is part of its server, or the whole address is a value. */
 export function serverProblem(url: string): string | undefined {

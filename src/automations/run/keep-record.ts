@@ -2,7 +2,7 @@
 import { type AttemptRecord, type AutomationRun, failedCallsText, type StepRecord } from "../../domain/automation.js";
 import { untilWritten } from "../../lib/concurrency/until-written.js";
 import { errorMessage } from "../../lib/errors.js";
-import { backoffMs, MAX_PAUSE_MS } from "../../lib/time/backoff.js";
+import { retryPauseMs } from "../../lib/time/backoff.js";
 import { formatDuration } from "../../lib/time/duration.js";
 import type { HandlerFacts } from "../handler.js";
 import { namesNoHere } from "../notify.js";
@@ -149,10 +149,7 @@ function withRetry(
   if (outcome.status !== "failed" && outcome.status !== "timed_out") return outcome;
   const made = countedAttempt(row);
   if (!outcome.isRetryable || outcome.disable !== undefined || made >= retry.attempts) return outcome;
-  const pauseMs = Math.max(
-    outcome.retryAfterMs ?? 0,
-    backoffMs({ firstMs: retry.backoffMs, maxMs: Math.max(retry.backoffMs, MAX_PAUSE_MS) }, made),
-  );
+  const pauseMs = Math.max(outcome.retryAfterMs ?? 0, retryPauseMs(retry.backoffMs, made));
   const reason = `attempt ${made} of ${retry.attempts} failed, the next in ${formatDuration(pauseMs)}: ${outcome.error}`;
   return { status: "queued", dueAt: now + pauseMs, reason };
 }

@@ -1,12 +1,12 @@
 /** When a timed trigger comes: its name, its next time, and whether a time counts as missed. Nothing in here waits. */
-import { PAUSED_REASON } from "../../domain/automation.js";
+import { PAUSED_REASON, type TimedKind } from "../../domain/automation.js";
 import { isMissed, LATE_MS, nextCron } from "../../lib/time/cron.js";
 import { formatDuration, writeDuration } from "../../lib/time/duration.js";
 import { timeIn } from "../../lib/time/timezone.js";
 import type { TriggerOf } from "../definition/definition.js";
 import { nextEvery } from "./every.js";
 
-export type TimedTrigger = TriggerOf<"every"> | TriggerOf<"cron"> | TriggerOf<"at">;
+export type TimedTrigger = TriggerOf<TimedKind>;
 
 /** The schedule as text: as long as it stays the same, the computed times are valid. */
 export function scheduleOf(trigger: TimedTrigger): string {

@@ -2,7 +2,7 @@
  * Hooks that time starts. The rows say when each fires next; a pass over one that is due stores its run and moves its next time in
  * one transaction, so that a crash loses neither and another process cannot do it again.
  */
-import type { TriggerState } from "../../domain/automation.js";
+import { isTimed, type TriggerState } from "../../domain/automation.js";
 import type { Work } from "../../domain/work.js";
 import { createWork } from "../../lib/concurrency/work.js";
 import { errorMessage } from "../../lib/errors.js";
@@ -187,7 +187,7 @@ class TimedHooks implements Omit<Triggers, "ingested" | "waitingEvents" | "relea
 
 function timedOf(definition: Definition): Timed | undefined {
   const { trigger } = definition;
-  if (trigger.kind !== "every" && trigger.kind !== "cron" && trigger.kind !== "at") return undefined;
+  if (!isTimed(trigger)) return undefined;
   return { definition, trigger, schedule: scheduleOf(trigger) };
 }
 

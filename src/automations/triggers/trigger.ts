@@ -8,7 +8,7 @@
  * - Events: `registry.fireVoid("event:<name>", payload)`, with a dispatch id derived from the stored event, so that an event
  *   that is fired again starts nothing twice.
  */
-import type { AutomationRun, AutomationStore } from "../../domain/automation.js";
+import type { AutomationRun, AutomationStore, TimedKind } from "../../domain/automation.js";
 import type { NewPending } from "../../domain/pending.js";
 import type { KeyValueStore } from "../../domain/store.js";
 import type { HookRegistry } from "../../hooks/registry.js";
@@ -19,7 +19,7 @@ import type { Definition } from "../definition/definition.js";
 
 /** Why a hook starts now. */
 export interface DueStart {
-  kind: "every" | "cron" | "at";
+  kind: TimedKind;
   /** `cron 0 9 * * * at 2026-11-21T09:00+01:00`. */
   reason: string;
   /** When it was due: after a time of being down, not now. */

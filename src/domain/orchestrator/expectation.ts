@@ -5,22 +5,18 @@
 import { RE2JS } from "re2js";
 import { z } from "zod";
 import { argumentList } from "../../lib/process/argument-list.js";
-import { parseDuration } from "../../lib/time/duration.js";
+import { writtenDeadline } from "../../lib/validation/config-fields.js";
 
 const pattern = z
   .string()
   .min(1)
   .refine(isPattern, { error: ({ input }) => `"${String(input)}" is no RE2 pattern` });
 
-export const durationText = z
-  .string()
-  .refine((text) => parseDuration(text) !== undefined, "expected a duration such as 10s, 5m or 1h30m");
-
 const common = {
   name: z.string().min(1).max(80).optional().describe("How it is called in feedback and reports."),
   weight: z.number().positive().max(1_000).optional().describe("Its share of the score; 1 when absent."),
   required: z.boolean().optional().describe("Whether it must hold (the default), or only adds to the score."),
-  timeout: durationText.optional().describe("How long checking it may take."),
+  timeout: writtenDeadline().optional().describe("How long checking it may take."),
 };
 const output = {
   exit: z.int().min(0).max(255).optional().describe("The exit code that it must end with; 0 when absent."),

@@ -7,7 +7,8 @@ import { z } from "zod";
 import { parseDuration } from "../../lib/time/duration.js";
 import { parseInstant } from "../../lib/time/instant.js";
 import { localTimezone, timezone } from "../../lib/time/timezone.js";
-import { durationText, expectation } from "./expectation.js";
+import { writtenDeadline, writtenDuration } from "../../lib/validation/config-fields.js";
+import { expectation } from "./expectation.js";
 
 const name = z
   .string()
@@ -27,12 +28,12 @@ const retryPolicy = z.strictObject({
     .min(0)
     .max(100)
     .describe("How often a failed attempt, or one that was not as expected, is repeated."),
-  backoff: durationText.optional().describe("Before the first repetition; it doubles."),
+  backoff: writtenDuration().optional().describe("Before the first repetition; it doubles."),
 });
 
 const defaults = z.strictObject({
   assignTo: z.string().min(1).optional(),
-  maxDuration: durationText.optional(),
+  maxDuration: writtenDeadline().optional(),
   retryPolicy: retryPolicy.optional(),
   priority: z.int().optional(),
 });
@@ -44,7 +45,7 @@ export const planTask = z.strictObject({
   assignTo: z.string().min(1).optional().describe("A runner of orchestrator.runners, or person:<platform>:<user id>."),
   expectations: z.array(expectation).max(50).optional(),
   dependsOn: z.array(name).optional().describe("Tasks of this plan that must be done first."),
-  maxDuration: durationText.optional(),
+  maxDuration: writtenDeadline().optional(),
   retryPolicy: retryPolicy.optional(),
   deadline: deadline.optional(),
   priority: z.int().optional(),

@@ -36,7 +36,10 @@ export function decideUnstored(delivery: Delivery, message: OutboundMessage, out
   return askHooks(delivery, message, out);
 }
 
-/** Less than the attempts of the inbox, so that no message that is handled meanwhile is taken for the cause. */
+/**
+ * How often hooks may end the process while they decide about one delivery. After the first crash, the delivery is decided while no
+ * message is handled (`decideSuspect`), so no message is taken for the cause.
+ */
 export const MAX_ASKED = 3;
 
 const neverDecided = (times: number) =>

@@ -1,5 +1,6 @@
 /** The automation family: points about configured hooks (files, times, ends of runs, reloads). */
 import { z } from "zod";
+import { TIMED_TRIGGERS } from "../../domain/automation.js";
 import { ownPoint } from "../point.js";
 
 const change = {
@@ -45,7 +46,7 @@ export const hookDue = ownPoint({
   model: "void",
   payload: z.object({
     hookId: z.string(),
-    trigger: z.enum(["every", "cron", "at", "manual"]),
+    trigger: z.enum([...TIMED_TRIGGERS, "manual"]),
     reason: z.string(),
     /** ISO times; `due` is when it should have run, `lastRun` when it ran before. */
     due: z.string(),

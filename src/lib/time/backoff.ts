@@ -15,7 +15,12 @@ export function backoffMs({ firstMs, maxMs }: Backoff, attempt: number, random: 
   return Math.round(ceiling / 2 + (ceiling / 2) * random());
 }
 
-/** The same pause, or the longer one that the other side asked for with its refusal, up to `MAX_PAUSE_MS`. */
+/** Before a retry that a definition asks for: the pause doubles up to `MAX_PAUSE_MS`, or up to the first pause where that is longer. */
+export function retryPauseMs(firstMs: number, attempt: number): number {
+  return backoffMs({ firstMs, maxMs: Math.max(firstMs, MAX_PAUSE_MS) }, attempt);
+}
+
+/** The pause of `backoffMs`, or the longer one that the other side asked for with its refusal, up to `MAX_PAUSE_MS`. */
 export function pauseAfter(error: unknown, backoff: Backoff, attempt: number): number {
   const askedMs = error instanceof HookgateError ? (error.retryAfterMs ?? 0) : 0;
   return Math.max(backoffMs(backoff, attempt), Math.min(askedMs, MAX_PAUSE_MS));

@@ -7,20 +7,30 @@ export function duration(fallback: string) {
   return durationText().default(fallback).transform(toMs);
 }
 
-/** The same without a default. */
-/** A deadline with a default: with 0, nothing could end in time. */
-export function deadline(fallback: string) {
-  return duration(fallback).refine((ms) => ms > 0, "expected a duration above 0, such as 30s");
-}
-
-/** A deadline: none is 0. */
-export function someDeadline() {
-  return someDuration().refine((ms) => ms > 0, "expected a duration above 0, such as 30s");
-}
-
+/** A duration without a default. */
 export function someDuration() {
   return durationText().transform(toMs);
 }
+
+/** How long something may take: above 0, because with 0 nothing could end in time. For every setting that is a timeout. */
+export function deadline(fallback: string) {
+  return duration(fallback).refine(isAboveZero, ABOVE_ZERO);
+}
+
+/** A deadline without a default. */
+export function someDeadline() {
+  return someDuration().refine(isAboveZero, ABOVE_ZERO);
+}
+
+/** A duration that is kept as it was written. */
+export const writtenDuration = () => durationText().superRefine((text, context) => void toMs(text, context));
+
+/** A deadline that is kept as it was written. */
+export const writtenDeadline = () =>
+  writtenDuration().refine((text) => isAboveZero(parseDuration(text) ?? 1), ABOVE_ZERO);
+
+const ABOVE_ZERO = "expected a duration above 0, such as 30s";
+const isAboveZero = (ms: number) => ms > 0;
 
 const EXPECTED = "expected a duration such as 10s, 5m or 1h30m";
 

@@ -8,7 +8,7 @@ import {
   type TaskResult,
   type TaskStatus,
 } from "../../domain/orchestrator/task.js";
-import { backoffMs, MAX_PAUSE_MS } from "../../lib/time/backoff.js";
+import { retryPauseMs } from "../../lib/time/backoff.js";
 import type { Clock } from "../../lib/time/clock.js";
 import { formatDuration } from "../../lib/time/duration.js";
 import type { OrchestratorConfig, RunnerConfig } from "../config.js";
@@ -208,5 +208,5 @@ function runnerOf(name: string, runners: OrchestratorConfig["runners"]): RunnerC
 }
 
 function pauseBefore({ backoffMs: firstMs }: RetryPolicy, retry: number): number {
-  return firstMs === 0 ? 0 : backoffMs({ firstMs, maxMs: Math.max(firstMs, MAX_PAUSE_MS) }, retry);
+  return firstMs === 0 ? 0 : retryPauseMs(firstMs, retry);
 }

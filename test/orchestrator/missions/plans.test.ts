@@ -60,7 +60,7 @@ groups:
   - name: ship
     after: [mak]
     tasks:
-      - { id: deploy, maxDuration: soon }
+      - { id: deploy, maxDuration: 30 minutes }
 `);
   expect(problems(file)).toEqual([
     [1, 'unknown setting "titel" (did you mean "title"?)'],
@@ -76,7 +76,7 @@ groups:
     [15, expect.stringContaining("not yes or no")],
     [17, 'there is no group "mak" (did you mean "make"?)'],
     [19, expect.stringContaining("it has no assignee")],
-    [19, expect.stringContaining("expected a duration")],
+    [19, expect.stringContaining('expected a duration such as 10s, 5m or 1h30m, got "30 minutes": write "30m"')],
   ]);
 });
 

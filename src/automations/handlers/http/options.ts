@@ -1,17 +1,8 @@
 /** Options of the `http` handler. */
 import { z } from "zod";
+import { variableName } from "../../../lib/process/program-fields.js";
 import { deadline, duration } from "../../../lib/validation/config-fields.js";
-import {
-  auth,
-  body,
-  checkAuth,
-  checkForm,
-  hasOneTarget,
-  headers,
-  ONE_TARGET,
-  target,
-  variableName,
-} from "../../outgoing/fields.js";
+import { auth, body, checkAuth, checkForm, hasOneTarget, headers, ONE_TARGET, target } from "../../outgoing/fields.js";
 
 export const httpOptions = z
   .strictObject({
