@@ -8,3 +8,5 @@ export const FORBIDDEN: ReadonlySet<number | string> = new Set([50001, MISSING_P
 export const EPHEMERAL = 64;
 /** Characters. */
 export const MAX_THREAD_NAME = 100;
+/** The title where there are no words, and where Discord refuses to list a post or a thread under its own. */
+export const NEUTRAL_TITLE = "New message";

@@ -7,18 +7,14 @@ import { boundaryBefore } from "../../src/lib/markdown/graphemes.js";
 import { readRich } from "../../src/lib/markdown/message.js";
 import type { Caller } from "./caller.js";
 import type { Channels } from "./channels.js";
-import { MAX_THREAD_NAME } from "./codes.js";
+import { MAX_THREAD_NAME, NEUTRAL_TITLE } from "./codes.js";
 import type { PartBody } from "./encode.js";
 import { Refusal } from "./rest/errors.js";
-import { failed, sentMessage } from "./rest/outcome.js";
+import { failed, isTitleRefused, sentMessage } from "./rest/outcome.js";
 import { lighter, noteCard, traitsOf, type Upload } from "./rest/upload.js";
 
 /** A tag is required to create a forum post in this channel. */
 const TAG_REQUIRED = 40067;
-/** Title was blocked by automatic moderation. */
-const TITLE_BLOCKED = 200001;
-/** The title where there are no words, and where Discord refuses to list a post under its own. */
-const NEUTRAL_TITLE = "New message";
 /** https://docs.discord.com/developers/reference#message-formatting */
 const REFERENCE = /\\?<(?:@[!&]?|#|id:|t:|\/[^:<>]*:|a?:\w+:)[^<>]*>/g;
 
@@ -46,7 +42,7 @@ export async function postInForum(
   } catch (error) {
     const code = error instanceof Refusal ? error.code : undefined;
     if (code === TAG_REQUIRED && !tags) return postTagged(context, forumId, upload, name);
-    if (code === TITLE_BLOCKED && name !== NEUTRAL_TITLE)
+    if (isTitleRefused(error) && name !== NEUTRAL_TITLE)
       return postInForum(context, forumId, upload, { name: NEUTRAL_TITLE, tags });
     const less = lighter(upload, error);
     if (less) return postInForum(context, forumId, less, { name, tags });

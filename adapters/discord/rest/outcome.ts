@@ -30,6 +30,7 @@ export interface Sent {
 const UNKNOWN_CHANNEL = 10003;
 const UNKNOWN_MESSAGE = 10008;
 const INVALID_FORM = 50035;
+const TITLE_BLOCKED = 200001;
 const TOO_LARGE = 413;
 /** A file, or all that is uploaded together, is too large. */
 const FILE_TOO_LARGE: ReadonlySet<number | string> = new Set([40005, 50045]);
@@ -94,6 +95,11 @@ export function fileRefusal(error: unknown): Omit<LostFile, "name"> | undefined 
 
 /** A form error (50035) at `attachments`: the name of a file, for example. */
 const isOfAttachments = (error: Refusal) => wrongFields(error).includes("attachments");
+
+/** The title of a post or a thread: automatic moderation blocks it, or Discord finds an error in it. */
+export function isTitleRefused(error: unknown): boolean {
+  return error instanceof Refusal && (error.code === TITLE_BLOCKED || wrongFields(error).includes("name"));
+}
 
 /** A form error at the buttons alone; in a forum's post they are a field of its message. */
 export function isOfButtons(error: unknown): boolean {

@@ -8,9 +8,9 @@ import { backoffMs } from "../../../src/lib/time/backoff.js";
 import { type Clock, wait } from "../../../src/lib/time/clock.js";
 import type { Caller } from "../caller.js";
 import type { Channels } from "../channels.js";
-import { FORBIDDEN, MAX_THREAD_NAME } from "../codes.js";
+import { FORBIDDEN, MAX_THREAD_NAME, NEUTRAL_TITLE } from "../codes.js";
 import { Limited, Refusal } from "./errors.js";
-import { describeFailure, isDiscordsOwn, isTokenRefused } from "./outcome.js";
+import { describeFailure, isDiscordsOwn, isTitleRefused, isTokenRefused } from "./outcome.js";
 
 const ALREADY_OPEN = 160004;
 /** This kind of channel has no threads, such as a direct conversation; or the request does not fit it. */
@@ -22,11 +22,12 @@ const MAX_WAIT_MS = 10_000;
 
 /** Tried again when Discord does not answer, refuses the token once, or limits requests for a moment. Undefined: there are none in this channel. */
 export async function openThread(
-  { caller, channels, clock, signal }: { caller: Caller; channels: Channels; clock: Clock; signal: AbortSignal },
+  context: { caller: Caller; channels: Channels; clock: Clock; signal: AbortSignal },
   at: Address,
   messageId: string,
   name: string,
 ): Promise<Address | undefined> {
+  const { caller, channels, clock, signal } = context;
   if (channels.isDm(at.chatId)) return undefined;
   const thread = { platform: at.platform, botId: at.botId, chatId: messageId };
   // What is posted in a forum begins a thread by itself.
@@ -47,6 +48,7 @@ export async function openThread(
         channels.learnThread(messageId, at.chatId);
         return thread;
       }
+      if (isTitleRefused(error) && name !== NEUTRAL_TITLE) return openThread(context, at, messageId, NEUTRAL_TITLE);
       if (error instanceof Refusal && OTHER_KIND.has(error.code)) return undefined;
       const isFinal = error instanceof Refusal && error.status < 500 && isDiscordsOwn(error);
       if (isFinal && !isTokenRefused(error))

@@ -61,6 +61,12 @@ async function sentId(message: OutboundMessage, chatId?: string): Promise<string
   return result.messageId;
 }
 
+const titleErrors = { name: { _errors: [{ code: "BASE_TYPE_BAD_LENGTH", message: "Must be 1 or more in length" }] } };
+const refusedTitles: [string, object][] = [
+  ["automatic moderation", { message: "Title was blocked by automatic moderation", code: 200_001 }],
+  ["an error of the form", { message: "Invalid Form Body", code: 50_035, errors: titleErrors }],
+];
+
 describe("a message", () => {
   it("pings nobody, names what it answers, and may be silent", async () => {
     const asked = fake.people.says("question");
@@ -742,9 +748,8 @@ describe("trouble", () => {
     expect(lastPost()).toMatchObject({ status: 201, body: { name } });
   });
 
-  it("to a forum whose title is refused is listed under a neutral one", async () => {
-    const refusal = { message: "Title was blocked by automatic moderation", code: 200_001 };
-    fake.fail({ path: "threads$", times: 1, action: { kind: "status", status: 400, body: refusal } });
+  it.each(refusedTitles)("to a forum whose title is refused by %s is listed under a neutral one", async (_, body) => {
+    fake.fail({ path: "threads$", times: 1, action: { kind: "status", status: 400, body } });
     expect(await rig.say({ text: "A blocked title" }, { chatId: fake.forumId })).toMatchObject({ kind: "sent" });
     expect(lastPost()).toMatchObject({ status: 201, body: { name: "New message" } });
     expect(ownTexts(String(lastPost()?.messageId))).toEqual(["A blocked title"]);
@@ -1160,6 +1165,13 @@ describe("threads", () => {
     fake.fail({ path: "/threads$", action });
     expect(await rig.adapter.openThread?.(address(), messageId, "x")).toEqual({ ...address(), chatId: messageId });
     expect(fake.world.channels.get(messageId)).toMatchObject({ parentId: fake.channelId });
+  });
+
+  it.each(refusedTitles)("whose title is refused by %s have a neutral one", async (_, body) => {
+    const messageId = await sentId({ text: "the night watch begins" });
+    fake.fail({ path: "/threads$", action: { kind: "status", status: 400, body } });
+    expect(await rig.adapter.openThread?.(address(), messageId, "x")).toEqual({ ...address(), chatId: messageId });
+    expect(fake.world.channels.get(messageId)).toMatchObject({ name: "New message", parentId: fake.channelId });
   });
 
   it("are not opened where there are none", async () => {
