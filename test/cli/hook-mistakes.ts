@@ -80,6 +80,19 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { ...received, run: { shell: { command: 'echo "a b" | head' } } },
     /command: .*, for a line that a shell reads, sh: "echo \\"a b\\" \| head" in place of command$/,
   ),
+  "a list with the marks of a shell": hook(
+    { ...received, run: { shell: { command: ["npm", "run", "a", "&&", "npm", "run", "it's b"] } } },
+    /command\.3: .*no shell reads this list, so npm gets "&&" and all that follows as arguments: write sh: "npm run a && npm run 'it'\\\\''s b'" in place of command$/,
+  ),
+  "a list that redirects, with a template": hook(
+    { ...received, context: [{ shell: { command: ["echo", "{{ event.message.text }}", ">", "out.txt"] } }] },
+    /shell\.command\.2: .* write the line as sh, with env: \{ NAME: "\{\{ … \}\}" \} and "\$NAME" for each template$/,
+  ),
+  "a list with the marks of a shell in a runner": {
+    config: { orchestrator: { runners: { build: { shell: { command: ["make", "2>&1", "|", "tee", "log"] } } } } },
+    found: /orchestrator\.runners\.build\.shell\.command\.1: .*: write sh: "make 2>&1 \| tee log" in place of command$/,
+    alone: true,
+  },
   "the command line of a runner": {
     config: { orchestrator: { runners: { build: { shell: { command: "make -j2 all" } } } } },
     found: /orchestrator\.runners\.build\.shell\.command: .*write \["make", "-j2", "all"\]$/,

@@ -1,4 +1,5 @@
 /** A program and its arguments as a list, with what to write in place of a whole command line. */
+import { basename } from "node:path";
 import { z } from "zod";
 import { shown } from "../validation/plain-issues.js";
 
@@ -9,8 +10,47 @@ export function argumentList<Argument extends z.ZodType>(argument: Argument, { h
       error: ({ code, input }) =>
         code === "invalid_type" && typeof input === "string" ? instead(input, hasSh) : undefined,
     })
-    .min(1);
+    .min(1)
+    .superRefine((command, context) => {
+      if (!hasSh) return;
+      for (const { index, message } of shellMarkProblems(command as readonly string[], "sh"))
+        context.addIssue({ code: "custom", message, path: [index] });
+    });
 }
+
+/** What joins or redirects commands in a shell. Without one it is an argument like any other, and the rest of the line is never executed. */
+const SHELL_MARK = /^(&&|\|\|?|;|&|>>?|<|2>&1)$/;
+/** They take such a mark as an argument: `find -exec … ;`, `tr ";" ","`, `expr a "|" b`, `[ a "<" b ]`. */
+const TAKES_MARK = /^(find|tr|expr|test|\[)$/;
+/** The next argument is one character that separates fields. */
+const TAKES_SEPARATOR = /^(cut -d|sort -t|join -t|paste -d|column -[st]|[gm]?awk -F|psql -F|sqlite3 -separator)$/;
+
+/** Entries that only a shell reads as more than text. `instead`: what a shell line is written in, beside an argument list. */
+export function shellMarkProblems(
+  command: readonly string[],
+  instead: "sh" | "command",
+): { index: number; message: string }[] {
+  const program = basename(command[0] ?? "");
+  const index = command.findIndex(
+    (one, at) =>
+      SHELL_MARK.test(one) &&
+      !(/^[|;&<>]$/.test(one) && TAKES_MARK.test(program)) &&
+      !TAKES_SEPARATOR.test(`${program} ${command[at - 1]}`),
+  );
+  if (index === -1) return [];
+  const mark = command[index] as string;
+  const why = `no shell reads this list, so ${program} gets ${JSON.stringify(mark)} and all that follows as arguments`;
+  const line = command.map((one) => (SHELL_MARK.test(one) ? one : quoted(one))).join(" ");
+  if (line.includes("{{"))
+    return [
+      { index, message: `${why}: write the line as sh, with env: { NAME: "{{ … }}" } and "$NAME" for each template` },
+    ];
+  const write = instead === "sh" ? `sh: ${JSON.stringify(line)} in place of command` : listOf(["/bin/sh", "-c", line]);
+  return [{ index, message: `${why}: write ${write}` }];
+}
+
+/** As one word of a shell line. */
+const quoted = (word: string) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 /** A template is one argument, with the spaces in it. */
 const WORDS = /(?:\{\{.*?\}\}|\S)+/gs;

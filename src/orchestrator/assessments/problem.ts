@@ -1,11 +1,13 @@
 /** What keeps an expectation from ever being checked, known before anything is done: for plans, and for tasks that are written in chat. */
 import type { Expectation } from "../../domain/orchestrator/expectation.js";
 import { errorMessage } from "../../lib/errors.js";
+import { shellMarkProblems } from "../../lib/process/argument-list.js";
 import { suggestion } from "../../lib/validation/schema-issues.js";
 import { compileExpectation } from "./checks/compile-when.js";
 
 export function expectationProblem(one: Expectation, models: readonly string[]): string | undefined {
   if ("when" in one) return conditionProblem(one.when);
+  if ("command" in one) return shellMarkProblems(one.command, "command")[0]?.message;
   return "judge" in one ? judgeProblem(one.model, models) : undefined;
 }
 

@@ -4,6 +4,7 @@ import type { Role } from "../../domain/chat/identity.js";
 import { expectation } from "../../domain/orchestrator/expectation.js";
 import { gateSpec, type Plan, plan, planGroup, planTask } from "../../domain/orchestrator/plan.js";
 import { errorMessage } from "../../lib/errors.js";
+import { shellMarkProblems } from "../../lib/process/argument-list.js";
 import { cronProblem } from "../../lib/time/cron.js";
 import { localTimezone } from "../../lib/time/timezone.js";
 import { PLAIN } from "../../lib/validation/plain-issues.js";
@@ -164,6 +165,10 @@ function conditionIssues(seen: Seen): Issue[] {
   const expected = allTasks(seen).flatMap(({ task, path }) =>
     task.expectations.flatMap((one, e) => {
       const { data } = expectation.safeParse(one);
+      if (data !== undefined && "command" in data)
+        return shellMarkProblems(data.command, "command").map(
+          ({ index, message }): Issue => ({ path: [...path, "expectations", e, "command", index], message }),
+        );
       if (data === undefined || !("when" in data)) return [];
       return refusal(() => compileExpectation(data.when), [...path, "expectations", e, "when"]);
     }),

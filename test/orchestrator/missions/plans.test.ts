@@ -56,6 +56,7 @@ groups:
           - { when: "result.exitCode ==" }
           - { judge: Is it clean?, model: big }
           - { file: a, http: "http://example.com" }
+          - { command: [npm, test, "|", tee, log] }
     gate: { name: quality, minScore: 2, when: "gate.avgScore + 1" }
   - name: ship
     after: [mak]
@@ -72,11 +73,12 @@ groups:
     [12, expect.stringContaining("when:")],
     [13, 'there is no model "big" (there is small)'],
     [14, expect.stringContaining("expected exactly one of")],
-    [15, "expected at most 1, got 2"],
-    [15, expect.stringContaining("not yes or no")],
-    [17, 'there is no group "mak" (did you mean "make"?)'],
-    [19, expect.stringContaining("it has no assignee")],
-    [19, expect.stringContaining('expected a duration such as 10s, 5m or 1h30m, got "30 minutes": write "30m"')],
+    [15, expect.stringContaining('write ["/bin/sh", "-c", "npm test | tee log"]')],
+    [16, "expected at most 1, got 2"],
+    [16, expect.stringContaining("not yes or no")],
+    [18, 'there is no group "mak" (did you mean "make"?)'],
+    [20, expect.stringContaining("it has no assignee")],
+    [20, expect.stringContaining('expected a duration such as 10s, 5m or 1h30m, got "30 minutes": write "30m"')],
   ]);
 });
 
