@@ -13,7 +13,7 @@ export interface HeldLeases extends Leases {
 }
 
 interface Options {
-  runs: Pick<AutomationRunStore, "renew">;
+  runs: Pick<AutomationRunStore, "get" | "renew">;
   owner: string;
   readonly leaseMs: number;
   clock: Clock;
@@ -37,8 +37,10 @@ export function createHeldLeases(options: Options): HeldLeases {
     await Promise.all(
       [...held].map(async (id) => {
         try {
-          if ((await runs.renew(id, owner, until)) || !held.has(id)) return;
-          held.delete(id);
+          if (await runs.renew(id, owner, until)) return;
+          // This process may have written the end just now, and drops the lease next.
+          await runs.get(id);
+          if (!held.delete(id)) return;
           logger.warn({ run: id }, "the lease of a run was lost: its row was ended, changed or deleted meanwhile");
         } catch (error) {
           logger.warn({ run: id, error: errorMessage(error) }, "the lease of a run could not be renewed");
