@@ -14,7 +14,7 @@ import {
 const FORMAT = /can't parse|entit(y|ies)|ENTITY_|is too long|MESSAGE_TOO_LONG|BUTTON_|keyboard button|REPLY_MARKUP_/i;
 const NOWHERE = /message to edit not found/i;
 const GONE =
-  /message to (edit|delete) not found|message can't be edited|MESSAGE_ID_INVALID|message identifier is not specified/i;
+  /message to (edit|delete) not found|message can't be edited|(MESSAGE|MSG)_ID_INVALID|message identifier is not specified/i;
 /** The message stays, and Telegram lets nobody change it: its topic is closed, another account wrote it, it is too old, or of another kind. */
 const NOT_EDITABLE =
   /message can't be edited|there is no (text|caption|media) in the message to edit|TOPIC_(CLOSED|DELETED)|MESSAGE_AUTHOR_REQUIRED|MESSAGE_EDIT_TIME_EXPIRED|CHAT_ADMIN_REQUIRED|message is too old|no rights to edit/i;

@@ -39,7 +39,7 @@ const NO_TOPIC =
 const NO_CAPTION = /caption is too long|CAPTION_TOO_LONG/i;
 /** In the words of servers of several years; also refused where `allow_sending_without_reply` is set: a message of another topic. */
 const NO_REPLY =
-  /(message to be replied|replied message|reply message|message to reply) not found|MESSAGE_ID_INVALID|QUOTE_TEXT_INVALID/i;
+  /(message to be replied|replied message|reply message|message to reply) not found|(MESSAGE|MSG)_ID_INVALID|REPLY_TO_(USER_)?INVALID|QUOTE_TEXT_INVALID/i;
 const NO_BUTTONS = /BUTTON_|keyboard button|REPLY_MARKUP_|reply markup is too long/i;
 const NO_ENTITIES = /can't parse entit|entity beginning|ENTITY_/i;
 const NO_TEXT = /there is no text in the message to edit/i;
@@ -101,6 +101,8 @@ async function create(
       // The chat's General is where its members look first.
       if (threadOf(to) && isOut(NO_TOPIC)) to = withoutThread(to);
       else if (left.replyToId !== undefined && isOut(NO_REPLY)) left = { ...left, replyToId: undefined };
+      // For Telegram's own servers, a message in a topic refers to the first message of the topic.
+      else if (threadOf(to) && isOut(NO_REPLY)) to = withoutThread(to);
       else if (hasTokensOnly(left.keyboard) && isOut(NO_BUTTONS)) left = withoutKeyboard(left);
       else if (left.file !== undefined && isOut(NO_CAPTION)) {
         const { line, lost: refused } = unattached(left.file);

@@ -735,14 +735,46 @@ describe("a delete", () => {
   });
 });
 
-it("what Telegram calls by the ids of its own servers is handled like what it says in words: a reply, a deletion", async () => {
-  const running = await startAdapter();
-  const refused = (description: string): Fault["action"] => ({ kind: "refuse", status: 400, description });
-  running.fake.fail({ method: "sendMessage", action: refused("Bad Request: MESSAGE_ID_INVALID") });
-  expect(await running.say({ text: "without the reference", replyToId: "999" })).toMatchObject([{ kind: "sent" }]);
-  running.fake.fail({ method: "deleteMessage", action: refused("Bad Request: MESSAGE_DELETE_FORBIDDEN") });
-  expect(await running.send({ kind: "delete", address: running.at, messageId: "1" })).toMatchObject({ kind: "sent" });
-  expect(posted(running)).toEqual([expect.objectContaining({ text: "(deleted)" })]);
+describe("what Telegram calls by the ids of its own servers is handled like what it says in words:", () => {
+  const refused = (id: string): Fault["action"] => ({ kind: "refuse", status: 400, description: `Bad Request: ${id}` });
+
+  it.each([
+    "MESSAGE_ID_INVALID",
+    "MSG_ID_INVALID",
+    "REPLY_MESSAGE_ID_INVALID",
+    "REPLY_TO_INVALID",
+    "REPLY_TO_USER_INVALID",
+    "QUOTE_TEXT_INVALID",
+  ])("an answer goes without its reference (%s), and in a topic that is refused, too, to General", async (id) => {
+    const running = await startAdapter();
+    const { forumId, topicId } = running.fake;
+    running.fake.fail({ method: "sendMessage", times: 2, action: refused(id) });
+    expect(await running.say({ text: "an answer", replyToId: "999" })).toMatchObject([{ kind: "permanent" }]);
+    running.fake.fail({ method: "sendMessage", action: refused(id) });
+    expect(await running.say({ text: "an answer", replyToId: "999" })).toMatchObject([{ kind: "sent" }]);
+    const topic = { chatId: String(forumId), threadId: String(topicId) };
+    running.fake.fail({ method: "sendMessage", times: 2, action: refused(id) });
+    expect(await running.say({ text: "in General", replyToId: "999" }, topic)).toMatchObject([{ kind: "sent" }]);
+    expect(posted(running, String(forumId)).map(({ message_thread_id }) => message_thread_id)).toEqual([undefined]);
+  });
+
+  it.each(["MESSAGE_ID_INVALID", "MSG_ID_INVALID"])("a message to edit or to delete is gone (%s)", async (id) => {
+    const running = await startAdapter();
+    await running.say({ text: "before" });
+    running.fake.fail({ method: "editMessageText", action: refused(id) });
+    expect(await running.send(edit(running, "1", { text: "after" }))).toMatchObject({ kind: "gone" });
+    running.fake.fail({ method: "deleteMessage", action: refused(id) });
+    const remove: SendOperation = { kind: "delete", address: running.at, messageId: "1" };
+    expect(await running.send(remove)).toMatchObject({ kind: "gone" });
+  });
+
+  it("a deletion that is forbidden leaves (deleted)", async () => {
+    const running = await startAdapter();
+    await running.say({ text: "before" });
+    running.fake.fail({ method: "deleteMessage", action: refused("MESSAGE_DELETE_FORBIDDEN") });
+    expect(await running.send({ kind: "delete", address: running.at, messageId: "1" })).toMatchObject({ kind: "sent" });
+    expect(posted(running)).toEqual([expect.objectContaining({ text: "(deleted)" })]);
+  });
 });
 
 describe("what a send reports", () => {
