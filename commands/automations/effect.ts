@@ -49,6 +49,7 @@ export async function effectOf(deps: CommandDeps, context: CommandContext, ran: 
     ...toolCallTexts(ran),
     ...threadTexts(deps, ran),
     ...unansweredTexts(ran),
+    ...leftRunningTexts(ran),
     ...(ran.attempts.at(-1)?.noHere ? [`⚠ ${NO_HERE}`] : []),
   ];
   if (sentences.length === 0) return undefined;
@@ -210,14 +211,16 @@ function onlyComputedTexts(ran: Ran): string[] {
   ];
 }
 
-/** In place of the outcome of a run that succeeded, when not all was sent or tool calls failed. */
+/** In place of the outcome of a run that succeeded, when not all was sent, tool calls failed or programs were ended. */
 function unsentFor({ status, attempts }: Pick<Ran, "status" | "attempts">, fates: readonly Fate[]): string | undefined {
   if (status !== "succeeded") return undefined;
   const { calls, failed } = toolCallsOf(attempts.at(-1) ?? {});
-  const ofCalls =
-    failed.length === 0
+  const ofCalls = [
+    ...(failed.length === 0
       ? []
-      : [calls.length === 1 ? "tool call failed" : `${failed.length} of ${calls.length} tool calls failed`];
+      : [calls.length === 1 ? "tool call failed" : `${failed.length} of ${calls.length} tool calls failed`]),
+    ...(attempts.at(-1)?.leftRunning === undefined ? [] : ["what it left running was ended"]),
+  ];
   const states = FATES.flatMap((state) => {
     const some = fates.filter((fate) => fate.state === state);
     return WORDS[state] && some.length > 0 ? [{ ...WORDS[state], some }] : [];
@@ -240,6 +243,15 @@ function toolCallTexts(ran: Ran): string[] {
   const which = calls.length === 1 ? "Its tool call" : `${failed.length} of its ${calls.length} tool calls`;
   const tools = [...new Set(failed.map(({ tool }) => code(tool)))].join(", ");
   return [`⚠ ${which} **failed**: ${tools}. The model got the error and continued.`];
+}
+
+function leftRunningTexts({ attempts }: Ran): string[] {
+  const { leftRunning } = attempts.at(-1) ?? {};
+  if (leftRunning === undefined) return [];
+  const names = [...new Set(leftRunning)].map(code).join(", ");
+  return [
+    `⚠ Its program ended and left ${names} running in the background. The gateway **ended** that, so its work may not be done: have the program wait for it (\`wait\`), or start it by a service manager.`,
+  ];
 }
 
 async function sentencesOf(deps: CommandDeps, context: CommandContext, fates: readonly Fate[]): Promise<string[]> {

@@ -94,6 +94,12 @@ export async function scriptFaults(sh: string | undefined): Promise<string[]> {
   });
 }
 
+/** The last command of its `sh` runs in the background, so that the program ends before it. */
+export function endsBefore(options: unknown): boolean {
+  const sh = typeof options === "object" && options !== null && "sh" in options ? options.sh : undefined;
+  return typeof sh === "string" && /(?<![&\\|>])&\s*$/.test(sh);
+}
+
 function fileProblems(path: string): string[] {
   if (isProgram(path)) return [];
   if (!existsSync(path)) return [`there is no program ${path}`];
@@ -133,6 +139,7 @@ export async function runProgram(
     printed,
     secrets.map(([, value]) => value),
   );
+  if (end.leftRunning.length > 0) context.leftRunning?.(end.leftRunning);
   if (end.how === "aborted" && !limits.signal.aborted) context.cutOff?.();
   if (end.how !== "exited") throw cutShort(end, limits.timeoutMs);
   return { ...end, commandLine: commandLine(options) };

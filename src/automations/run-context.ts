@@ -33,6 +33,8 @@ export interface RunContext {
   readonly signal: AbortSignal;
   /** The stop of the gateway ended what the run waits for: the run has no outcome. Its signal fires. */
   cutOff?: (() => void) | undefined;
+  /** Its programs left these running, and the gateway ended them. */
+  leftRunning?: ((names: readonly string[]) => void) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly reach: Reach;

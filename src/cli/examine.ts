@@ -7,7 +7,13 @@ import { movesOf } from "../app/moved-settings.js";
 import { plansOf, surroundings } from "../app/parts/missions.js";
 import { webRooms } from "../app/people.js";
 import { faultsOf, type ListedProblem, problemsOf } from "../app/problems/problems.js";
-import { gatedNotes, idleNotes, loopNotes, unguardedNotes } from "../automations/definition/check-match.js";
+import {
+  gatedNotes,
+  idleNotes,
+  leftRunningNotes,
+  loopNotes,
+  unguardedNotes,
+} from "../automations/definition/check-match.js";
 import { asideNotes } from "../automations/definition/sources.js";
 import { install } from "../automations/install.js";
 import { declareEvents } from "../automations/triggers/ingested.js";
@@ -92,6 +98,7 @@ async function staged(
       ...loopNotes(definition, point),
       ...idleNotes(definition),
       ...gatedNotes(definition),
+      ...leftRunningNotes(definition),
     ])
       warning(`hook ${definition.id}: ${message}.`);
   }

@@ -121,6 +121,8 @@ export interface AttemptRecord {
   usage?: ModelUsage;
   /** What the handler gave back, redacted and cut. */
   output?: unknown;
+  /** Names of what its programs left running when they ended, which the gateway then ended. */
+  leftRunning?: string[];
   /** `notify` names `here`, and the event no chat: admins are notified instead. */
   noHere?: true;
 }

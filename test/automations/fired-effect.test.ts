@@ -87,6 +87,32 @@ hooks:
   expect(told).not.toContain('"sent\\":');
 });
 
+test("a program that left its work running is told so everywhere: the gateway ended that", async () => {
+  const live = await liveApp({
+    "hookgate.yaml": `
+hooks:
+  - { id: job, trigger: manual, run: { shell: { sh: "nohup sleep 60 > /dev/null 2>&1 &" } } }
+  - { id: fetch, trigger: manual, context: [{ shell: { sh: "sleep 60 & echo x" } }], run: { shell: { sh: "true" } } }
+  - { id: waits, trigger: manual, run: { shell: { sh: "sleep 0.1 > /dev/null & wait" } } }
+`,
+  });
+  const ask = async (line: string) =>
+    ((await live.post("/api/command", { line })) as { text: string }).text.replaceAll("\\", "");
+  for (const hook of ["job", "fetch"]) {
+    const fired = await ask(`/fire-hook ${hook} {} live=true`);
+    const [run] = await live.runs(hook);
+    for (const text of [fired, await ask(`/run ${run?.id}`)]) {
+      expect(text).toContain("✓ succeeded, what it left running was ended");
+      expect(text).toContain(
+        "Its program ended and left `sleep` running in the background. The gateway **ended** that",
+      );
+    }
+    expect(await ask(`/runs ${hook}`)).toContain("what it left running was ended");
+    expect(run?.attempts).toMatchObject([{ leftRunning: ["sleep"] }]);
+  }
+  expect(await ask("/fire-hook waits {} live=true")).not.toContain("left");
+});
+
 test("a model that answers in words and calls no tool is told so: the run changed and sent nothing", async () => {
   const server = new LLMock({ port: 0 });
   await server.start();

@@ -884,6 +884,28 @@ test("a guard that gates keep from running is a warning, and other hooks with ga
   expect(code).toBe(0);
 });
 
+test("a program that leaves its work running in the background is a warning, and one that waits for it is none", async () => {
+  const shell = (id: string, sh: string) => ({ id, trigger: "manual", run: { shell: { sh } } });
+  const step = { shell: { sh: "(make all) &\n" } };
+  write({
+    config: {
+      hooks: [
+        shell("left", "nohup make deploy > log 2>&1 &"),
+        { ...shell("gathered", "true"), context: [step] },
+        shell("waited", "make a & make b & wait"),
+        shell("quoted", "echo a \\&"),
+      ],
+    },
+  });
+  const { code, err } = await runCli(["check"], { cwd: folder });
+  for (const id of ["left", "gathered"])
+    expect(err).toContain(
+      `warning: hook ${id}: its \`sh\` ends in &, and the gateway ends what a program leaves running`,
+    );
+  expect(err).not.toMatch(/hook (waited|quoted)/);
+  expect(code).toBe(0);
+});
+
 test("a plugin hook that may be overruled is a warning, which breaks nothing", async () => {
   const source = `export default { id: "p", setup(api) {
     api.hooks.registerModifying("message_sending", () => ({ text: "a" }), { id: "first", priority: 2 });

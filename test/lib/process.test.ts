@@ -215,13 +215,18 @@ describe("at its deadline", () => {
 describe("no child is left behind", () => {
   it("when the program ends and leaves others in its group", async () => {
     const end = await processes().run(sh("sleep 60 > /dev/null 2>&1 & echo $! > left"));
-    expect(end).toMatchObject({ how: "exited", exitCode: 0 });
+    expect(end).toMatchObject({ how: "exited", exitCode: 0, leftRunning: ["sleep"] });
     await gone("left");
+  });
+
+  it("and nothing was left when all end together", async () => {
+    const end = await processes().run(sh("sleep 0.01 | cat & wait; yes | head -c 10 > /dev/null"));
+    expect(end).toMatchObject({ how: "exited", exitCode: 0, leftRunning: [] });
   });
 
   it("when the program ends and leaves others that hold its output open: it has ended, and not run out of time", async () => {
     const end = await processes().run(sh("sleep 60 & echo $! > holder; echo started"));
-    expect(end).toMatchObject({ how: "exited", exitCode: 0, stdout: "started\n" });
+    expect(end).toMatchObject({ how: "exited", exitCode: 0, stdout: "started\n", leftRunning: ["sleep"] });
     await gone("holder");
   });
 

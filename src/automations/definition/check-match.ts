@@ -98,6 +98,13 @@ export function idleNotes({ enabled, notify, isIdle }: Definition): string[] {
   ];
 }
 
+export function leftRunningNotes({ leavesRunning }: Definition): string[] {
+  if (!leavesRunning) return [];
+  return [
+    "its `sh` ends in &, and the gateway ends what a program leaves running: remove the &, which lets the run wait for it (in a hook with execution: background nothing else waits), or start it by a service manager, such as systemd-run",
+  ];
+}
+
 /** A guard that a gate keeps from running has failed. */
 export function gatedNotes({ onFailure, cooldownMs, maxPerHour }: Definition): string[] {
   const gates = [...(cooldownMs > 0 ? ["cooldown"] : []), ...(maxPerHour === undefined ? [] : ["max_per_hour"])];

@@ -17,6 +17,7 @@ import { isWebAddress } from "../../lib/web-address.js";
 import type { ChatRef } from "../handler.js";
 import { HERE } from "../outgoing/chat-address.js";
 import { hasLogin, LOGIN_IN_URL } from "../outgoing/fields.js";
+import { endsBefore } from "../program.js";
 import { isTemplate } from "../template/is-template.js";
 import { eventName } from "../triggers/event-point.js";
 import { type Selection, selectionOf } from "../triggers/watch/selection.js";
@@ -148,6 +149,7 @@ export function checkDefinition(
       faults: async () => (await body.run?.handler.faults?.(body.run.options, where.folder)) ?? [],
       ownerOnly: used.some(({ needs }) => needs.ownerOnly === true),
       isIdle: !isWaitedFor(execution) && body.run?.handler.idle?.(body.run.options, true) !== undefined,
+      leavesRunning: [body.run, ...body.context].some((one) => endsBefore(one?.options)),
       assignees: body.context.flatMap((one) => {
         const assignee = one?.step.assignee?.(one.options);
         if (assignee === undefined) return [];

@@ -123,6 +123,8 @@ export interface Definition {
   readonly ownerOnly: boolean;
   /** Its handler only answers, and nothing waits for the answer. */
   readonly isIdle: boolean;
+  /** A `sh` ends in `&`, and what it leaves running is ended. */
+  readonly leavesRunning: boolean;
   /** The runners and people to whom its steps give work. Undefined among them: the one that its event names. */
   readonly assignees: readonly (string | undefined)[];
 }

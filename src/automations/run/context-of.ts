@@ -20,6 +20,10 @@ export function contextOf(start: RunStart, { row }: OpenRun, deps: RunDeps, last
     folder: definition.folder,
     signal,
     cutOff,
+    leftRunning(names) {
+      const last = row.attempts.at(-1);
+      if (last !== undefined) last.leftRunning = [...(last.leftRunning ?? []), ...names];
+    },
     clock: deps.clock,
     logger: deps.logger.child({ hook: definition.id, run: row.id }),
     reach: deps.reachOf(definition),

@@ -40,7 +40,12 @@ export async function endLeftovers(clock: Clock, group: Group, graceMs: number):
 const CHECK_EVERY_MS = 10;
 
 /** Whether all have gone (and, when given, the pipes are closed) before the grace is over. */
-async function goneWithin(clock: Clock, group: Group, graceMs: number, closed?: Promise<true>): Promise<boolean> {
+export async function goneWithin(
+  clock: Clock,
+  group: Group,
+  graceMs: number,
+  closed?: Promise<true>,
+): Promise<boolean> {
   let isClosed = closed === undefined;
   void closed?.then(() => {
     isClosed = true;

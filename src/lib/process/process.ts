@@ -18,8 +18,8 @@ import { errorMessage, HookgateError } from "../errors.js";
 import type { Clock } from "../time/clock.js";
 import { type LocalConnection, variableOfCaller } from "./caller.js";
 import { captureOutput } from "./capture.js";
-import { endGroup, endLeftovers, type Group, groupAlive, signalOne } from "./group.js";
-import { CHILD_MARK, findMarked, parseMark, processStart } from "./table.js";
+import { endGroup, endLeftovers, type Group, goneWithin, groupAlive, signalOne } from "./group.js";
+import { CHILD_MARK, findMarked, namesOf, parseMark, processStart } from "./table.js";
 import { startWatchdog, type Watchdog } from "./watchdog.js";
 
 export interface Program {
@@ -50,6 +50,8 @@ export interface ProgramEnd {
   /** Whether something was cut. */
   readonly stdoutCut: boolean;
   readonly stderrCut: boolean;
+  /** What it left running when it ended by itself, and was ended then: names of programs, where the system lists them (Linux), else "program". */
+  readonly leftRunning: readonly string[];
   readonly latencyMs: number;
 }
 
@@ -82,6 +84,8 @@ export interface ProcessesDeps {
 const LAST_WAIT_MS = 250;
 /** The program has ended; what it started holds its output open. What is on the way is read for this long, then they are ended. */
 const HELD_OPEN_MS = 1_000;
+/** The programs of a pipeline do not end in one moment. */
+const ENDS_TOGETHER_MS = 50;
 /** systemd signals all processes of a unit, one after the other: a program may end this long before the gateway hears that it is to stop. */
 const HEARS_STOP_MS = 100;
 /** With what a service is stopped. */
@@ -220,9 +224,15 @@ class ChildProcesses implements Processes {
       aborted([program.signal, stopping], closed),
       once(flood.signal, closed).then(() => "flooded" as const),
     ]);
+    let leftRunning: readonly string[] = [];
     if (how === "exited") {
-      if (groupAlive(group)) await endLeftovers(clock, group, graceMs);
+      // One that ends together with its parent is gone in a moment.
+      if (groupAlive(group) && !(await goneWithin(clock, group, ENDS_TOGETHER_MS))) {
+        leftRunning = await leftBy(group, mark);
+        await endLeftovers(clock, group, graceMs);
+      }
     } else {
+      if (how === "held open") leftRunning = await leftBy(group, mark);
       await endGroup(clock, group, mark, graceMs, closed);
       await Promise.race([closed, pause(clock, LAST_WAIT_MS)]);
       child.stdout?.destroy();
@@ -238,6 +248,7 @@ class ChildProcesses implements Processes {
       stderr: stderr.text(),
       stdoutCut: stdout.isCut(),
       stderrCut: stderr.isCut(),
+      leftRunning,
       latencyMs: clock.monotonic() - startedAt,
     };
   }
@@ -263,9 +274,14 @@ class ChildProcesses implements Processes {
       stderr: "",
       stdoutCut: false,
       stderrCut: false,
+      leftRunning: [],
       latencyMs: this.#clock.monotonic() - startedAt,
     };
   }
+}
+
+async function leftBy({ pid }: Group, mark: string): Promise<readonly string[]> {
+  return process.platform === "linux" ? namesOf(pid, mark) : ["program"];
 }
 
 function passOn(child: ChildProcess, onOutput: NonNullable<Program["onOutput"]>): void {

@@ -51,6 +51,19 @@ export async function findFamily(leader: number | undefined, mark: string): Prom
 
 const MAX_GENERATIONS = 100;
 
+/** The names of those that run in the group or carry the mark. One that has ended, and that no parent has read, does not run. */
+export async function namesOf(group: number, mark: string): Promise<string[]> {
+  const names: string[] = [];
+  await eachProcess(async (pid) => {
+    const text = await textOf(`/proc/${pid}/stat`);
+    const stat = parseStat(text);
+    if (stat === undefined || "ZX".includes(stat.state)) return;
+    if (stat.group !== group && (await markOf(pid)) !== mark) return;
+    names.push(text?.slice(text.indexOf("(") + 1, text.lastIndexOf(")")) ?? "");
+  });
+  return names;
+}
+
 /** With the process id it names one process for good: ids are used again, starts are not. */
 export function processStart(pid: number): string | undefined {
   try {
@@ -60,12 +73,21 @@ export function processStart(pid: number): string | undefined {
   }
 }
 
+interface Stat {
+  state: string;
+  parent: number;
+  group: number;
+  session: number;
+  start: string;
+}
+
 /** https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html; the name, in brackets, may hold anything. */
-function parseStat(stat: string | undefined): { parent: number; session: number; start: string } | undefined {
+function parseStat(stat: string | undefined): Stat | undefined {
   const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const [, parent, , session] = fields ?? [];
+  const [state = "", parent, group, session] = fields ?? [];
   const start = fields?.[19];
-  return start === undefined ? undefined : { parent: Number(parent), session: Number(session), start };
+  if (start === undefined) return undefined;
+  return { state, parent: Number(parent), group: Number(group), session: Number(session), start };
 }
 
 const AT_ONCE = 64;
