@@ -30,8 +30,14 @@ export function findModule(module: string, baseDir: string): FoundModule {
     throw failure("PLUGIN_MISSING", `there is no file ${path}`, "Paths are relative to the configuration file.");
   const found = statSync(path);
   // Importing a pipe or a device may never end, and nothing can interrupt it.
-  if (!found.isFile() && !found.isDirectory())
-    throw failure("PLUGIN_MISSING", `${path} is no file`, "Put a regular file in its place.");
+  if (found.isDirectory())
+    throw failure(
+      "PLUGIN_MISSING",
+      `${path} is a folder`,
+      `Name the file in it, such as ${module.replace(/[/\\]+$/, "")}/index.mjs.`,
+    );
+  if (!found.isFile()) throw failure("PLUGIN_MISSING", `${path} is no file`, "Put a regular file in its place.");
+  if (path.endsWith(".json")) throw failure("PLUGIN_MISSING", `${path} is JSON`, "Name a file with JavaScript.");
   refuseTypeScript(path);
   return { file: path, specifier: addressOf(path) };
 }
@@ -111,11 +117,14 @@ function importTarget(value: unknown): string | undefined {
   return undefined;
 }
 
-/** Outside this package's own folder, Node finds `hookgate` only where it was installed. */
 function importHint(error: unknown): string {
-  return /Cannot find package 'hookgate'/.test(errorMessage(error))
-    ? "Run npm install hookgate beside the plugin, or export a plain { id, setup } without definePlugin."
-    : "The module threw while it was loaded.";
+  const message = errorMessage(error);
+  // Outside this package's own folder, Node finds `hookgate` only where it was installed.
+  if (/Cannot find package 'hookgate'/.test(message))
+    return "Run npm install hookgate beside the plugin, or export a plain { id, setup } without definePlugin.";
+  if (error instanceof SyntaxError && /Unexpected token 'export'|import statement outside a module/.test(message))
+    return 'An ES module has a name that ends in .mjs, or "type": "module" in the package.json of its folder.';
+  return "The module threw while it was loaded.";
 }
 
 /** `version` makes Node read a file, and the local files that it imports, anew instead of giving the modules that it has. */

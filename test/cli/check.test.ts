@@ -530,6 +530,18 @@ test("a plugin that is no JavaScript is reported with its line", async () => {
   expect([code, err]).toEqual([2, expect.stringMatching(/\.\/syntax\.mjs: .*\(syntax\.mjs:\d/)]);
 });
 
+test("an ES module in a file for CommonJS is reported with the name that it needs", async () => {
+  write({
+    config: { plugins: ["./three.js"] },
+    files: { "package.json": '{ "type": "commonjs" }', "three.js": "export default {};" },
+  });
+  const { code, err } = await runCli(["check"], { cwd: folder });
+  expect([code, err]).toEqual([
+    2,
+    expect.stringMatching(/An ES module has a name that ends in \.mjs, or "type": "module"/),
+  ]);
+});
+
 test("a plugin whose hooks are not known, because its setup did not end, is reported with the place where `critical: true` holds", async () => {
   const plugin = (setup: string) => `export default { id: "p", setup({ hooks }) { ${setup} } };`;
   const hook = (options: string) => `hooks.registerVoid("message_received", () => {}, ${options});`;

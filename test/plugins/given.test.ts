@@ -107,6 +107,19 @@ describe("the default route of a plugin names the plugin, and the place where th
   });
 });
 
+it("a number or an object that JSON cannot show is named as what it is", async () => {
+  const rig = await pluginRig({
+    "p.mjs": `export default { id: "p", setup(api) {
+      api.hooks.registerClaiming("inbound_claim", () => ({ handled: true, deferMs: NaN, reason: new Date(0) }));
+    } };`,
+  });
+  await rig.plugins.load();
+  await rig.claim("x");
+  const { message, facts } = await until(() => rig.logged.find(({ level }) => level === "error"), "the error");
+  expect(message + JSON.stringify(facts)).toMatch(/deferMs: expected a number, got NaN/);
+  expect(message + JSON.stringify(facts)).toMatch(/reason: .*got a Date/);
+});
+
 describe("a failure of a handler names the plugin's file and line", () => {
   const logged = async (rig: PluginRig, level: string) => {
     await rig.plugins.load();

@@ -353,6 +353,16 @@ describe("loading plugins", () => {
     expect(rig.registry.order("inbound_claim").map(({ pluginId }) => pluginId)).toEqual(["then", "d", "c"]);
   });
 
+  it("names what to write in place of a folder and of JSON", async () => {
+    const entries = ["./one/", "./two.json"].map((module) => ({ module }));
+    const rig = await pluginRig({ "two.json": "{}" }, { entries });
+    mkdirSync(join(rig.folder, "one"));
+    expect((await rig.plugins.load()).map(({ reason }) => reason)).toEqual([
+      expect.stringMatching(/one is a folder\. Name the file in it, such as \.\/one\/index\.mjs\./),
+      expect.stringMatching(/two\.json is JSON\. Name a file with JavaScript\./),
+    ]);
+  });
+
   it("says that TypeScript must be compiled, and what file is missing", async () => {
     const rig = await pluginRig(
       { "p.ts": "export default {};" },

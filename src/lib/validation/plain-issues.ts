@@ -136,6 +136,9 @@ function nameIn(issue: z.core.$ZodRawIssue): string {
 export function shown(value: unknown): string {
   if (value === undefined) return "nothing";
   if (typeof value === "bigint") return `${value}n`;
+  // JSON has no form for these: it would show null, a text, and {}.
+  if (typeof value === "number") return String(value);
+  if (value instanceof Date || value instanceof Map || value instanceof Set) return `a ${value.constructor.name}`;
   const text = jsonOf(value) ?? String(value);
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }
