@@ -5,6 +5,7 @@ import { type Caller, Refusal, UnusableAnswer } from "./caller.js";
 
 /** A token that is refused may be accepted again: Telegram is asked so often. */
 export const TOKEN_PAUSE_MS = 60_000;
+export const CHECK_NETWORK = "Check the network, and TELEGRAM_API_URL when it is set. Hookgate tries again by itself.";
 /** https://core.telegram.org/bots/api#deletewebhook */
 const deleteWebhook = (apiUrl: string) => `\`curl "${apiUrl}/bot$TELEGRAM_TOKEN/deleteWebhook"\``;
 
@@ -149,7 +150,7 @@ export function runError(thrown: unknown, apiUrl: string, isWrong = false): Hook
   return new HookgateError({
     code: "TELEGRAM_UNREACHABLE",
     message: `Telegram cannot be reached: ${describeFailure(failure)}`,
-    hint: "Check the network, and TELEGRAM_API_URL when it is set. Hookgate tries again by itself.",
+    hint: CHECK_NETWORK,
     retryable: true,
   });
 }

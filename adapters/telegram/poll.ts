@@ -8,7 +8,7 @@ import type { Logger } from "../../src/lib/logger.js";
 import { backoffMs } from "../../src/lib/time/backoff.js";
 import { type Clock, wait } from "../../src/lib/time/clock.js";
 import { type Caller, unexpected } from "./caller.js";
-import { describeFailure, isLoggedOut, isTokenRefused, readFailure } from "./errors.js";
+import { CHECK_NETWORK, describeFailure, isLoggedOut, isTokenRefused, readFailure } from "./errors.js";
 import type { Intake } from "./intake.js";
 import { ALLOWED_UPDATES } from "./payloads.js";
 
@@ -23,9 +23,9 @@ export interface PollContext {
   clock: Clock;
   logger: Logger;
   pollTimeoutMs: number;
-  /** Another receiver ended the run before this one. Whether it is still there shows a poll that is held to its end. */
-  isContested: boolean;
-  state(phase: AdapterState["phase"], reason?: string): void;
+  /** Reports that another receiver ended the run before this one. Whether it is still there shows a poll that is held to its end. */
+  contested: (() => void) | undefined;
+  state(phase: AdapterState["phase"], reason?: string, hint?: string): void;
 }
 
 /** Resolves after `signal` aborted and all that was fetched is stored; rejects when polling is refused. */
@@ -34,7 +34,7 @@ export async function poll(context: PollContext, signal: AbortSignal): Promise<v
   const timeout = Math.round(context.pollTimeoutMs / 1000);
   let offset = 0;
   let failures = 0;
-  let isContested = context.isContested;
+  let { contested } = context;
   const startedMs = clock.monotonic();
   while (!signal.aborted) {
     try {
@@ -56,10 +56,11 @@ export async function poll(context: PollContext, signal: AbortSignal): Promise<v
       const wasHeld = updates.length === 0 && failures === 0;
       // Where updates come all the time, no poll is held.
       if (wasHeld || clock.monotonic() - startedMs >= context.pollTimeoutMs) {
-        if (isContested) context.state("online");
-        isContested = false;
+        if (contested) context.state("online");
+        contested = undefined;
       }
-      if (failures > 0 && !isContested) context.state("online");
+      if (failures > 0 && contested) contested();
+      else if (failures > 0) context.state("online");
       failures = 0;
     } catch (thrown) {
       if (signal.aborted) break;
@@ -67,7 +68,7 @@ export async function poll(context: PollContext, signal: AbortSignal): Promise<v
       failures++;
       const pauseMs = backoffMs(BACKOFF, failures);
       logger.warn({ reason, pauseMs }, "polling Telegram failed; it goes on after a pause");
-      context.state("reconnecting", reason);
+      context.state("reconnecting", reason, thrown instanceof StoreFailure ? undefined : CHECK_NETWORK);
       await wait(clock, pauseMs, signal).catch(() => {}); // the loop sees the abort
     }
   }

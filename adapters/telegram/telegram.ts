@@ -226,20 +226,20 @@ async function serve(
     else if (!(await setWebhookAtLast(webhooks, options.webhook, signal))) return;
     const { error } = options.webhook ? {} : contest;
     // What is sent is not contested.
-    if (error) receiving("reconnecting", error.message, error.hint);
+    const contested = error && (() => receiving("reconnecting", error.message, error.hint));
+    if (contested) contested();
     else state("online");
     const registered = options.isCommandRegistrationWanted
       ? keepRegistered({ gateway, clock, logger, caller, signal: whileConnected.signal }, menu)
       : undefined;
     if (options.webhook) await watchWebhook(webhooks, options.webhook, signal);
     else {
-      const polled: typeof state = (phase, reason) => {
+      const polled: typeof state = (phase, reason, hint) => {
         if (phase === "online") contest.error = undefined;
-        state(phase, reason);
+        state(phase, reason, hint);
       };
       const { pollTimeoutMs } = options;
-      const isContested = error !== undefined;
-      await poll({ caller, intake, clock, logger, pollTimeoutMs, isContested, state: polled }, signal);
+      await poll({ caller, intake, clock, logger, pollTimeoutMs, contested, state: polled }, signal);
     }
     await registered;
   } catch (thrown) {

@@ -226,8 +226,9 @@ describe("trouble while polling", () => {
     });
   });
 
-  it("is not online again after a conflict before a poll was held to its end, and sends meanwhile", async () => {
-    const running = await startAdapter({ config: { poll_timeout: "1s" } });
+  /** Runs again after another process polled; a poll is held. */
+  async function afterConflict(pollTimeout: string) {
+    const running = await startAdapter({ config: { poll_timeout: pollTimeout } });
     const { fake, adapter, gateway, cursors } = running;
     const description = "Conflict: terminated by other getUpdates request";
     fake.fail({ method: "getUpdates", action: { kind: "refuse", status: 409, description } });
@@ -243,12 +244,30 @@ describe("trouble while polling", () => {
     });
     // The first is answered with what waits.
     await until(() => fake.callsOf("getUpdates").length > polls && fake.updates.isPolled, "a poll that is held");
-    expect(gateway.states).toMatchObject([
-      { phase: "connecting" },
-      { phase: "reconnecting", reason: "another process polls with the same token", isSending: true },
-    ]);
+    return running;
+  }
+  const contested = { phase: "reconnecting", reason: "another process polls with the same token", isSending: true };
+
+  it("is not online again after a conflict before a poll was held to its end, and sends meanwhile", async () => {
+    const running = await afterConflict("1s");
+    const { gateway } = running;
+    expect(gateway.states).toMatchObject([{ phase: "connecting" }, contested]);
     expect(await running.say({ text: "meanwhile" })).toMatchObject([{ kind: "sent" }]);
     await until(() => gateway.phase === "online", "the held poll has ended");
+  });
+
+  it("after a conflict, sends again as soon as a poll succeeds after one that was refused", async () => {
+    const { fake, gateway } = await afterConflict("20s");
+    fake.fail({ method: "getUpdates", action: { kind: "refuse", status: 403, description: "Forbidden: no" } });
+    fake.people.says("wake the poll", { dm: true });
+    await until(() => gateway.states.length === 4, "a poll that succeeds");
+    const refused = {
+      phase: "reconnecting",
+      reason: "Telegram cannot be polled: 403 Forbidden: no",
+      hint: expect.stringContaining("TELEGRAM_API_URL"),
+    };
+    expect(gateway.states).toMatchObject([{ phase: "connecting" }, contested, refused, contested]);
+    expect(gateway.states[2]?.isSending).toBeUndefined();
   });
 
   it("says so when somebody else's webhook is set, and leaves it", async () => {
