@@ -23,7 +23,10 @@ export function isReadTooLate(alert: Pick<Alert, "signal">, destination: string)
   return isPlatformAway(alert) && destination.split(":")[0] === alert.signal.labels.platform;
 }
 
-/** Why an alert about reminders ends when cards do not arrive either: another alert says more, and nothing is well again. */
+/**
+ * Why an alert about reminders ends when cards do not arrive either: another alert says more, and nothing is well again. Stored as the
+ * reason of the alert, and compared: rows of earlier versions have these words. A new wording must still recognise the old one.
+ */
 export const NOTHING_ARRIVES = "no alert arrives there at all";
 
 export function isWorse({ state, signal }: Pick<Alert, "state" | "signal">): boolean {

@@ -160,7 +160,10 @@ function recordLoss(
   plan.record(event, OUTBOX(destination), `${shownAs(destination, placeName)} ${took}${what}${reason}`);
 }
 
-/** In the history: what besides the card of its alert did not arrive. */
+/**
+ * In the history: what besides the card of its alert did not arrive. Stored, and compared by `isLossOf`: lines of earlier versions have
+ * this form. A new form must still recognise the old one.
+ */
 const quoted = (words: NoticeWords) => ` "${nameOfNotice(words)}": `;
 
 /** Whether this line of the history is about this message for this chat, which did not arrive or may not have. */
@@ -210,6 +213,7 @@ export function posted(
   plan.record("posted", OUTBOX(destination), `${what}: it was due ${new Date(dueAt).toISOString()}${why}${whom}`);
 }
 
+/** How the line of the history about a late message starts. Stored, and compared by `isPostedOf`: a new form must still recognise the old one. */
 const namedPosted = (words: NoticeWords) => `"${nameOfNotice(words)}" in `;
 
 /** Whether this line of the history says that this message was posted late. */

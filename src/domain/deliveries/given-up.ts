@@ -1,6 +1,7 @@
 /**
  * How a delivery ended that did not plainly arrive, by the words of its reason: read here, and by the queries of `store/messages/letters.ts`. Doubt stands
- * at the start of a reason, where no words of a hook or a platform can be.
+ * at the start of a reason, where no words of a hook or a platform can be. The reasons below are stored and compared: rows of earlier
+ * versions have these words. A new wording must still recognise the old one.
  */
 import { answerId } from "../journal.js";
 import { type Delivery, type DeliveryPart, isUnderWay } from "../store.js";

@@ -10,6 +10,8 @@ export interface LetterFilter {
   reason?: string | undefined;
 }
 
+// The reasons below are stored and compared: rows of earlier versions have these words. A new wording must still recognise the old one.
+
 /** Part of the reason of a dead inbox row whose handling ended the process again and again. */
 export const MAY_CRASH = "handling it may crash the gateway";
 

@@ -5,10 +5,13 @@ import type { Outbound } from "./sending.js";
 /** Far more than a person makes. */
 export const MAX_CORRECTIONS = 100;
 
-/** Why such a correction is not sent as an edit: true however its message ends. */
+/**
+ * Why such a correction is not sent as an edit: true however its message ends. Stored as the reason of the correction, and compared:
+ * rows of earlier versions have these words. A new wording must still recognise the old one.
+ */
 export const goesWith = (messageId: string): string => `${messageId} has its text now`;
 
-/** The same, once its message was sent. */
+/** Why the correction was not sent as an edit, once its message was sent. Stored and compared, as `goesWith`: a new wording must still recognise the old one. */
 const SENT_WITH_CORRECTION = "the message was sent with a correction";
 
 /** Those of this message, or of this correction that posts it. */
