@@ -12,6 +12,7 @@ import type { Form } from "../../src/domain/chat/message.js";
 import { ExchangeError } from "../../src/fast/exchange.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
+import { doubledMs } from "../../src/lib/time/backoff.js";
 import { type Clock, wait } from "../../src/lib/time/clock.js";
 import type { Caller } from "./caller.js";
 import type { Channels } from "./channels.js";
@@ -141,7 +142,7 @@ export class Interactions {
       } catch (error) {
         mayHaveArrived ||= mayHaveTakenEffect(error);
         const isSettled = error instanceof Refusal && SETTLED_CODES.has(error.code);
-        const pauseMs = retryPauseMs(error, attempt);
+        const pauseMs = nextTryMs(error, attempt);
         if (!isSettled && attempt < MAX_TRIES && clock.now() + pauseMs < until) {
           await wait(clock, pauseMs);
           continue;
@@ -174,10 +175,10 @@ function mayHaveTakenEffect(error: unknown): boolean {
   return !(error instanceof ExchangeError) || error.isWritten;
 }
 
-function retryPauseMs(error: unknown, attempt: number): number {
+function nextTryMs(error: unknown, attempt: number): number {
   if (error instanceof Limited) return Math.max(TRY_AGAIN_MS, error.afterMs);
   if (error instanceof InvalidRequestPause) return error.afterMs;
-  return TRY_AGAIN_MS * 2 ** (attempt - 1);
+  return doubledMs({ firstMs: TRY_AGAIN_MS, maxMs: TRY_WITHIN_MS }, attempt);
 }
 
 function consequenceOf({ type }: Callback): string {

@@ -6,6 +6,7 @@
 import type { NewPending, PendingItem, PendingStore } from "../domain/pending.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
+import { doubledMs } from "../lib/time/backoff.js";
 import type { Clock, Timer } from "../lib/time/clock.js";
 import type { OrdinaryStops } from "./ordinary-stops.js";
 
@@ -25,8 +26,8 @@ export interface PendingDeps {
 /** `cutOffs`: how often the end of a process cut it off, at most: it may have waited for its first start. */
 type QueuedItem = PendingItem & { cutOffs?: number };
 
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 5 * 60_000;
+/** Without jitter: the README promises 1 s, 2 s, 4 s. */
+const PAUSE = { firstMs: 1_000, maxMs: 5 * 60_000 };
 /** How long rows of finished work may stay, and how many, before they are deleted in one write. */
 const DELETE_EVERY_MS = 1_000;
 const MAX_FINISHED = 500;
@@ -179,7 +180,7 @@ export class Pending {
         { id, kind, attempt, error: errorMessage(error) },
         "work after a change failed; it is tried again",
       );
-      const pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), LONGEST_PAUSE_MS);
+      const pauseMs = doubledMs(PAUSE, attempt);
       if (!this.#isStopped) this.#wait({ ...row, attempt }, true, pauseMs);
       return false;
     }

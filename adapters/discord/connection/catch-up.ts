@@ -6,6 +6,7 @@
 import { Routes } from "discord-api-types/v10";
 import { z } from "zod";
 import type { Logger } from "../../../src/lib/logger.js";
+import { doubledMs } from "../../../src/lib/time/backoff.js";
 import { type Clock, wait } from "../../../src/lib/time/clock.js";
 import type { Caller } from "../caller.js";
 import {
@@ -31,6 +32,7 @@ import type { Ledger } from "./ledger.js";
 const PAGE = 100;
 const CHANNELS_AT_ONCE = 3;
 const ATTEMPTS = 5;
+const PAUSE = { firstMs: 1_000, maxMs: 8_000 };
 /** A channel that could not be read is tried again so much later. */
 const RETRY_MS = 60_000;
 /** Reads of a channel that do not reach the newest message that Discord named. After so many it counts as deleted. */
@@ -430,7 +432,7 @@ export class CatchUp {
         const isPaced = error instanceof Limited || error instanceof InvalidRequestPause;
         if (!isPaced && (attempt >= ATTEMPTS || isHidden(error))) throw error;
         if (isPaced) attempt--; // pacing is no failure; it ends with the page count
-        await wait(clock, isPaced ? pauseOf(error) : 500 * 2 ** attempt, signal);
+        await wait(clock, isPaced ? pauseOf(error) : doubledMs(PAUSE, attempt), signal);
       }
     }
   }

@@ -3,7 +3,7 @@
  * say. A known limit is not run into.
  * https://discord.com/developers/docs/topics/rate-limits
  */
-import { MAX_PAUSE_MS } from "../../../src/lib/time/backoff.js";
+import { doubledMs, MAX_PAUSE_MS } from "../../../src/lib/time/backoff.js";
 import type { Clock } from "../../../src/lib/time/clock.js";
 import { Limited, OwnLimit } from "./errors.js";
 import { isGlobalLimit, limitMs } from "./limit.js";
@@ -11,9 +11,8 @@ import { isGlobalLimit, limitMs } from "./limit.js";
 /** Discord's clock and ours differ. */
 const MARGIN_MS = 50;
 const MAX_BUCKETS = 10_000;
-/** From the second limit in a row on, changes of a channel's messages wait at least so long, doubled for each limit before it, up to the other. */
-const FIRST_CHANGE_LIMIT_MS = 5_000;
-const LONGEST_CHANGE_LIMIT_MS = 300_000;
+/** From the second limit in a row on, changes of a channel's messages wait at least so long, doubled for each limit before it, up to `maxMs`. */
+const CHANGE_LIMIT = { firstMs: 5_000, maxMs: 300_000 };
 /** While one change tests whether the limit is over, the others wait so long. */
 const TEST_MS = 5_000;
 
@@ -137,7 +136,7 @@ export class Limits {
     const before = this.#changes.get(changesKey(route));
     const newest = before !== undefined && before.newest > changed ? before.newest : changed;
     const count = (before?.count ?? 1) + (before?.isTried ? 1 : 0);
-    const grownMs = Math.min(FIRST_CHANGE_LIMIT_MS * 2 ** Math.min(30, count - 1), LONGEST_CHANGE_LIMIT_MS);
+    const grownMs = doubledMs(CHANGE_LIMIT, count);
     const until = Math.max(before?.until ?? 0, now + Math.max(toldMs, count > 1 ? grownMs : 0));
     this.#changes.set(changesKey(route), { count, until, newest, isTried: false });
     if (this.#changes.size > MAX_BUCKETS)

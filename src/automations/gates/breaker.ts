@@ -7,6 +7,7 @@ import { z } from "zod";
 import type { KeyValueStore } from "../../domain/store.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
+import { doubledMs } from "../../lib/time/backoff.js";
 import type { Clock } from "../../lib/time/clock.js";
 import { formatDuration } from "../../lib/time/duration.js";
 import { type RunOutcome, reasonOf } from "../run/outcome.js";
@@ -60,6 +61,9 @@ const stored = z.object({
   isUnreported: z.boolean().optional(),
 });
 
+/** For how long a breaker is open that opens for the nth time without having been closed. */
+const pauseAt = (openings: number, pauseMs: number) => doubledMs({ firstMs: pauseMs, maxMs: MAX_OPEN_MS }, openings);
+
 const hasChanged = (hook: WatchedHook, { version }: State) => version !== hook.version?.();
 
 export class Breakers {
@@ -89,7 +93,7 @@ export class Breakers {
   /** A pause is at most as long as it was when it began: one that ends later began under a clock that was ahead. */
   #bounded(state: State): State {
     const { breaker, clock } = this.#options;
-    const longest = Math.min(MAX_OPEN_MS, breaker.pauseMs * 2 ** Math.max(0, state.openings - 1));
+    const longest = pauseAt(state.openings, breaker.pauseMs);
     return { ...state, openUntil: Math.min(state.openUntil, clock.now() + longest) };
   }
 
@@ -217,8 +221,8 @@ export class Breakers {
     const isTrial = state.openings > 0 && state.isTrying;
     state.isTrying = false;
     if (state.failures < most || (state.openings > 0 && !isTrial)) return undefined;
-    const pause = Math.min(MAX_OPEN_MS, pauseMs * 2 ** state.openings);
     state.openings++;
+    const pause = pauseAt(state.openings, pauseMs);
     state.openUntil = now + pause;
     this.#logOpen(hook.id, state, error, pause);
     return state.openings === 1 ? pause : undefined;

@@ -1,7 +1,7 @@
-/** Exponential back-off with full jitter on its upper half, so that many clients do not return at once. */
+/** Exponential back-off: exact, or with full jitter on its upper half, so that many clients do not return at once. */
 import { HookgateError } from "../errors.js";
 
-/** A pause after a failure grows up to this, and one that a platform asks for is cut to it: no limit is known to last longer, and one that does is met again. */
+/** A pause after a failure grows up to this. A longer pause that a platform asks for is cut to it: no platform is known to ask for more, and if one does, it refuses the next try, too. */
 export const MAX_PAUSE_MS = 3_600_000;
 
 export interface Backoff {
@@ -9,9 +9,14 @@ export interface Backoff {
   maxMs: number;
 }
 
-/** The pause before attempt `attempt + 1`, where `attempt` counts from 1. */
-export function backoffMs({ firstMs, maxMs }: Backoff, attempt: number, random: () => number = Math.random): number {
-  const ceiling = Math.min(maxMs, firstMs * 2 ** Math.min(30, Math.max(0, attempt - 1)));
+/** The pause before attempt `attempt + 1`, where `attempt` counts from 1: exact, for pauses that the docs promise or that must be the same after a restart. */
+export function doubledMs({ firstMs, maxMs }: Backoff, attempt: number): number {
+  return Math.min(maxMs, firstMs * 2 ** Math.min(30, Math.max(0, attempt - 1)));
+}
+
+/** The same with jitter: between half of it and all of it. */
+export function backoffMs(backoff: Backoff, attempt: number, random: () => number = Math.random): number {
+  const ceiling = doubledMs(backoff, attempt);
   return Math.round(ceiling / 2 + (ceiling / 2) * random());
 }
 
