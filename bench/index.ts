@@ -1,4 +1,4 @@
-/** `npm run bench`: every benchmark, one after the other, each a process of its own. Ratios are measured in one run; absolute figures depend on the machine. */
+/** `npm run bench`: the benchmarks that need nothing else, one after the other, each a process of its own. docs/measurements.md lists the others, too. Ratios are measured in one run; absolute figures depend on the machine. */
 import { spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 

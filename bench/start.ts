@@ -1,6 +1,6 @@
 /**
  * How long a start takes until every platform is online (`/readyz`), what it costs of the processor, and the memory at rest;
- * beside an empty node and the bare bots: `npx tsx bench/start.ts [--rounds N] [--rest SECONDS] [--cli FILE]`. Needs a build.
+ * beside an empty node and the bare bots: `npx tsx bench/start.ts [--rounds N] [--rest SECONDS] [--only LABEL] [--cli FILE]`. Needs a build.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

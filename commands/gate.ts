@@ -1,7 +1,7 @@
 /** `/gate list|release`: quality gates that hold missions up. */
 
 import { highestRole, type Role } from "../src/domain/chat/identity.js";
-import { isGateOpen, isMissionOver, MISSION_STATUSES, type Mission } from "../src/domain/orchestrator/mission.js";
+import { isGateOpen, type Mission, OPEN_MISSION_STATUSES } from "../src/domain/orchestrator/mission.js";
 import { groupsBefore } from "../src/domain/orchestrator/plan.js";
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { answer, badUsage, missing, notFound, word } from "./answer.js";
@@ -49,7 +49,7 @@ async function list(deps: CommandDeps, context: CommandContext): Promise<Command
   const { options } = context;
   const missions =
     options.mission === undefined
-      ? await missionsOf(deps).list({ status: MISSION_STATUSES.filter((one) => !isMissionOver(one)), limit: REACH })
+      ? await missionsOf(deps).list({ status: OPEN_MISSION_STATUSES, limit: REACH })
       : [await findMission(deps, options.mission, "mission")];
   const found = missions.flatMap((mission) =>
     readableReasons(context, mission.gates).map((one) => ({ mission, gate: one })),

@@ -1,4 +1,7 @@
-/** `/run 3`, `/run ID`: one dispatch whole: who ran, what each saw and changed, how long it took. What people wrote stays masked. */
+/**
+ * `/run`: one dispatch (`last`, a row of /runs or an id) or one run of a configured hook, in full: which hooks ran, what each saw and changed, how
+ * long it took. For a message or a delivery, by its id, its link or as a reply: everything that it led to. What people wrote stays masked.
+ */
 
 import type { AutomationRun } from "../src/domain/automation.js";
 import { hasRole } from "../src/domain/chat/identity.js";

@@ -111,7 +111,7 @@ function lastly(id: string, { kind, at, missionId, by, reason }: ScheduleOutcome
 }
 
 async function add(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  const planId = need(context, "which plan");
+  const planId = idOf(context, "which plan");
   const { cron, timezone, name } = context.options;
   if (typeof cron !== "string" || cron === "")
     throw badUsage("Missing: when, as a cron expression.", `/schedule add ${planId} "0 3 * * *"`);
@@ -137,14 +137,14 @@ async function add(deps: CommandDeps, context: CommandContext): Promise<CommandA
 }
 
 async function pause(deps: CommandDeps, context: CommandContext, action: "pause" | "resume"): Promise<CommandAnswer> {
-  const id = need(context, "which schedule");
+  const id = idOf(context, "which schedule");
   const by = action === "pause" ? whoIs(context.operator) : undefined;
   const changed = await choosing("id", id, schedulesOf(deps).pause(id, by));
   return answer({ text: [`${code(id)}: ${describe(changed, deps.clock.now())}.`], data: changed });
 }
 
 async function runNow(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  const id = need(context, "which schedule");
+  const id = idOf(context, "which schedule");
   const schedule = (await schedulesOf(deps).list()).find((one) => one.id === id);
   // A schedule allows its plan at the agreed times only: to start it now, a person needs the role that the plan needs without a schedule.
   if (schedule !== undefined) needRoleFor(deps, context, schedule.planId);
@@ -165,7 +165,7 @@ async function runNow(deps: CommandDeps, context: CommandContext): Promise<Comma
 }
 
 async function remove(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  const id = need(context, "which schedule");
+  const id = idOf(context, "which schedule");
   await choosing("id", id, schedulesOf(deps).remove(id));
   return answer({ text: [`${code(id)} is gone.`], data: { id, removed: true } });
 }
@@ -178,7 +178,7 @@ function needRoleFor(deps: CommandDeps, context: CommandContext, planId: string)
   if (plan !== undefined && "plan" in plan) context.need(missionsOf(deps).roleToRun(planId));
 }
 
-function need({ options }: CommandContext, what: string): string {
+function idOf({ options }: CommandContext, what: string): string {
   if (typeof options.id === "string" && options.id.trim() !== "") return options.id.trim();
   throw missing(what, "/schedule list shows the schedules, /mission plans the plans.", "id");
 }

@@ -4,6 +4,7 @@
  */
 import { Pool } from "undici";
 import type { GatewayPort } from "../../src/domain/chat/adapter.js";
+import { CONNECTIONS } from "../../src/domain/chat/platform-defaults.js";
 import { exchange, headerOf } from "../../src/fast/exchange.js";
 import type { Logger } from "../../src/lib/logger.js";
 import { MAX_PAUSE_MS } from "../../src/lib/time/backoff.js";
@@ -16,7 +17,6 @@ import { Refusals } from "./rest/refusals.js";
 
 const API = "https://discord.com/api";
 const VERSION = "v10";
-const CONNECTIONS = 256;
 /** https://discord.com/developers/docs/reference#user-agent */
 const USER_AGENT = "DiscordBot (hookgate, 1)";
 

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { AdapterContext, AdapterState, SendOperation, SendResult } from "../../src/domain/chat/adapter.js";
 import type { Address } from "../../src/domain/chat/address.js";
+import { DRAIN_WITHIN_MS } from "../../src/domain/chat/platform-defaults.js";
 import type { Aborts } from "../../src/fast/aborts.js";
 import { InFlight } from "../../src/lib/concurrency/in-flight.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
@@ -22,8 +23,6 @@ import { describeFailure, outcomeOf } from "./rest/outcome.js";
 import { keepRegistered, type RegistrationTrouble } from "./rest/registration.js";
 import { notConnected, send } from "./rest/send.js";
 import { openThread } from "./rest/thread.js";
-
-const DRAIN_WITHIN_MS = 10_000;
 
 export class Run {
   readonly channels: Channels;

@@ -1,13 +1,13 @@
 /** All requests to the Bot API: its addresses, their time limits, and what an answer means. The methods are typed by grammY. */
 import type { ApiMethods } from "grammy/types";
 import { Pool } from "undici";
+import { CONNECTIONS } from "../../src/domain/chat/platform-defaults.js";
 import type { Aborts } from "../../src/fast/aborts.js";
 import { ANSWER_TOO_LARGE, ExchangeError, exchange } from "../../src/fast/exchange.js";
 import { tooLarge } from "../../src/lib/outgoing/file-bytes.js";
 import { formatDuration } from "../../src/lib/time/duration.js";
 
 /** Polls have a connection of their own, so that they never wait for sends. */
-const CONNECTIONS = 256;
 const POLL_CONNECTIONS = 2;
 const JSON_TYPE = { "content-type": "application/json" };
 /** What a poll may take beyond the time that Telegram was asked to hold it. */

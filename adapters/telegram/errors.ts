@@ -1,10 +1,9 @@
 /** What the Bot API and the network say when something fails, in our words and without the token. */
+import { TOKEN_PAUSE_MS } from "../../src/domain/chat/platform-defaults.js";
 import { ExchangeError } from "../../src/fast/exchange.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
 import { type Caller, Refusal, UnusableAnswer } from "./caller.js";
 
-/** A token that is refused may be accepted again: Telegram is asked so often. */
-export const TOKEN_PAUSE_MS = 60_000;
 export const CHECK_NETWORK = "Check the network, and TELEGRAM_API_URL when it is set. Hookgate tries again by itself.";
 /** https://core.telegram.org/bots/api#deletewebhook */
 const deleteWebhook = (apiUrl: string) => `\`curl "${apiUrl}/bot$TELEGRAM_TOKEN/deleteWebhook"\``;

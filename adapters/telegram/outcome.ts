@@ -1,14 +1,8 @@
 /** What Telegram's answer to a send means. Decides nothing: that is the gateway's. */
 import type { SendResult } from "../../src/domain/chat/adapter.js";
+import { PAGE_PAUSE_MS, TOKEN_PAUSE_MS } from "../../src/domain/chat/platform-defaults.js";
 import { HookgateError } from "../../src/lib/errors.js";
-import {
-  type ApiFailure,
-  describeFailure,
-  isLoggedOut,
-  isTokenRefused,
-  readFailure,
-  TOKEN_PAUSE_MS,
-} from "./errors.js";
+import { type ApiFailure, describeFailure, isLoggedOut, isTokenRefused, readFailure } from "./errors.js";
 
 /** Formatting, length or a link to press that Telegram does not take: as plain text it will. */
 const FORMAT = /can't parse|entit(y|ies)|ENTITY_|is too long|MESSAGE_TOO_LONG|BUTTON_|keyboard button|REPLY_MARKUP_/i;
@@ -19,8 +13,6 @@ const GONE =
 const NOT_EDITABLE =
   /message can't be edited|there is no (text|caption|media) in the message to edit|TOPIC_(CLOSED|DELETED)|MESSAGE_AUTHOR_REQUIRED|MESSAGE_EDIT_TIME_EXPIRED|CHAT_ADMIN_REQUIRED|message is too old|no rights to edit/i;
 export const NOT_MODIFIED = /message is not modified|MESSAGE_NOT_MODIFIED/i;
-/** A proxy's page may be another one in a moment. */
-const PAGE_PAUSE_MS = 10_000;
 const TOO_LARGE = 413;
 /** When a limit names no time. */
 const UNKNOWN_LIMIT_MS = 5_000;

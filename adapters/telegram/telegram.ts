@@ -11,6 +11,7 @@ import type {
 } from "../../src/domain/chat/adapter.js";
 import type { Address } from "../../src/domain/chat/address.js";
 import type { Attachment, OutboundMessage } from "../../src/domain/chat/message.js";
+import { DRAIN_WITHIN_MS } from "../../src/domain/chat/platform-defaults.js";
 import { Aborts } from "../../src/fast/aborts.js";
 import { InFlight } from "../../src/lib/concurrency/in-flight.js";
 import { joinSignals } from "../../src/lib/concurrency/signals.js";
@@ -39,9 +40,6 @@ export interface TelegramAdapter extends Adapter {
    */
   webhook(headers: WebhookHeaders, body: unknown): Promise<number>;
 }
-
-/** How long a run that failed waits for its sends, before the next one starts. A stop has no limit here: the gateway sets it. */
-const DRAIN_WITHIN_MS = 10_000;
 
 /** The run before ended because another program receives the bot's updates: until that is over, nobody is told that all is well. */
 interface Contest {

@@ -1,9 +1,9 @@
 /** `/mission list [status|plan]` and `/mission plans`. */
 import {
-  isMissionOver,
   MISSION_STATUSES,
   type Mission,
   type MissionFilter,
+  OPEN_MISSION_STATUSES,
 } from "../../src/domain/orchestrator/mission.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/time/duration.js";
@@ -94,7 +94,7 @@ function filterOf(asked: string): Partial<MissionFilter> {
   if (asked === "") return {};
   const status = MISSION_STATUSES.find((one) => one === asked);
   if (status !== undefined) return { status: [status] };
-  return asked === "open" ? { status: MISSION_STATUSES.filter((one) => !isMissionOver(one)) } : { planId: asked };
+  return asked === "open" ? { status: OPEN_MISSION_STATUSES } : { planId: asked };
 }
 
 const startedText = ({ startedAt }: Mission, now: number) => (startedAt === undefined ? "" : clockTime(startedAt, now));

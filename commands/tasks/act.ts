@@ -1,6 +1,6 @@
 /** What people do to a task: each a request that hooks may refuse. The person to whom it is assigned may report on it; the rest is for operators. */
 import { hasRole, highestRole, type Operator, type Role } from "../../src/domain/chat/identity.js";
-import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../src/domain/orchestrator/task.js";
+import { OPEN_TASK_STATUSES, type Task, type TaskStatus } from "../../src/domain/orchestrator/task.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Clock } from "../../src/lib/time/clock.js";
@@ -188,12 +188,11 @@ async function findFor(desk: TaskDesk, context: CommandContext): Promise<Task> {
 /** Whoever has something to do is asked which of it was meant. */
 export async function hasWork({ store }: Pick<TaskDesk, "store">, operator: Operator): Promise<boolean> {
   if (hasRole(operator.role, "operator")) return true;
-  const open = await store.list({ status: OPEN, limit: REACH });
+  const open = await store.list({ status: OPEN_TASK_STATUSES, limit: REACH });
   return open.some((task) => isWorker(task, operator));
 }
 
 const REACH = 200;
-const OPEN = TASK_STATUSES.filter((status) => !isEnded(status));
 
 async function handInText(
   desk: TaskDesk,

@@ -1,5 +1,11 @@
 /** `/task cancel all` or a state, narrowed by `group=` and `reason=`: many tasks at once, after a question. */
-import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../src/domain/orchestrator/task.js";
+import {
+  isEnded,
+  OPEN_TASK_STATUSES,
+  TASK_STATUSES,
+  type Task,
+  type TaskStatus,
+} from "../../src/domain/orchestrator/task.js";
 import type { TaskFilter } from "../../src/domain/orchestrator/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
@@ -8,7 +14,6 @@ import { changedText, hasChanged, selectionOf } from "../selection.js";
 import { count, plain } from "../show/text.js";
 import { actorOf, mayHearHere, type TaskDesk, textOf } from "./desk.js";
 
-const OPEN = TASK_STATUSES.filter((status) => !isEnded(status));
 const PAGE = 200;
 
 /** The states that `/task cancel` was given in place of an id; undefined for an id. Throws for a state that is the end of a task. */
@@ -17,10 +22,10 @@ export function statesToCancel(given: unknown): readonly TaskStatus[] | undefine
   if (TASK_STATUSES.some((status) => status === asked && isEnded(status)))
     throw badUsage(
       `What is ${asked} has ended, and is not cancelled.`,
-      `Write \`all\`, or one of ${OPEN.map((status) => status.replaceAll("_", " ")).join(", ")}.`,
+      `Write \`all\`, or one of ${OPEN_TASK_STATUSES.map((status) => status.replaceAll("_", " ")).join(", ")}.`,
     );
-  if (asked === "all" || asked === "open") return OPEN;
-  const state = OPEN.find((status) => status === asked);
+  if (asked === "all" || asked === "open") return OPEN_TASK_STATUSES;
+  const state = OPEN_TASK_STATUSES.find((status) => status === asked);
   return state && [state];
 }
 

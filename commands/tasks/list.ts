@@ -1,7 +1,7 @@
 /** `/task list [filter]`: the newest first; open ones when nothing is asked for. */
 import type { Operator } from "../../src/domain/chat/identity.js";
 import {
-  isEnded,
+  OPEN_TASK_STATUSES,
   TASK_STATUSES,
   type Task,
   type TaskStatus,
@@ -110,8 +110,6 @@ function rowLine(task: Task, number: number, desk: TaskDesk, now: number): strin
   return `${number}. ${facts.join(" · ")}`;
 }
 
-const OPEN = TASK_STATUSES.filter((status) => !isEnded(status));
-
 /** People are known by their names. */
 function ofPerson(asked: string | undefined, tasks: readonly Task[], desk: TaskDesk): Task[] {
   const name = asked?.toLowerCase();
@@ -119,7 +117,7 @@ function ofPerson(asked: string | undefined, tasks: readonly Task[], desk: TaskD
 }
 
 function filterOf(asked: string | undefined, operator: Operator): Omit<TaskFilter, "limit"> {
-  if (asked === undefined || asked === "open") return { status: OPEN };
+  if (asked === undefined || asked === "open") return { status: OPEN_TASK_STATUSES };
   if (asked === "all") return {};
   const status = asked.replaceAll(/[ -]/g, "_");
   if (TASK_STATUSES.some((one) => one === status)) return { status: [status as TaskStatus] };

@@ -1,6 +1,7 @@
 /**
  * The state changes of an alert. `pipeline` is the whole sequence for every trigger: a signal of its source, a person, or the time. Each
- * step is a function of that name in `steps/`, but for `act` and `takeRoutes` beside this file. All results are committed in one transaction with the alert, and sent from there
+ * step is a function of that name in `steps/`, except `act` (`act.ts`) and `takeRoutes` (`urging.ts`); `posted` and `unposted` are in
+ * `steps/fallback.ts`. All results are committed in one transaction with the alert, and sent from there
  * (`tell.ts`), so a crash loses nothing and sends nothing twice.
  */
 import type { Actor, Alert, NoticeWords } from "../domain/alerts/alert.js";

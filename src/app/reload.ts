@@ -128,7 +128,7 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
     const needRestart = whatNeedsRestart(deps.started, valid);
     deps.awaitRestart(needRestart);
     if (needRestart.length > 0) {
-      const message = `Restart required to apply: ${needRestart.join(", ")}.`;
+      const message = restartText(needRestart);
       logger.warn({ file: next.file, needRestart }, message);
       await notifier.notifyAdmins("restart", `⚠ ${message}`);
     }
@@ -246,6 +246,10 @@ function readOnce({ config }: ValidConfig, section: keyof Config): unknown {
   // Every dispatch looks at the allowed plugins of its conversation.
   return section === "gateway" ? { ...config.gateway, allowed_plugins: undefined } : config[section];
 }
+
+/** `needRestart`: sections and variables, as `whatNeedsRestart` names them. */
+export const restartText = (needRestart: readonly string[]): string =>
+  `Restart required to apply: ${needRestart.join(", ")}.`;
 
 function whatNeedsRestart(started: ValidConfig, now: ValidConfig): string[] {
   const sections = (Object.keys(now.config) as (keyof Config)[]).filter(

@@ -19,7 +19,8 @@ const answerSchema = z.object({
 });
 export type GatewayAnswer = z.infer<typeof answerSchema>;
 
-const errorSchema = z.object({
+/** An error as the gateway answers with it, and as the data of a command that failed has it. */
+export const errorBody = z.object({
   error: z.object({ code: z.string(), message: z.string(), hint: z.string().optional() }),
 });
 
@@ -80,7 +81,7 @@ export async function callGateway(
   if (!isProven) throw unproven(place, status);
   const answer = answerSchema.safeParse(body);
   if (answer.success) return answer.data;
-  const parsed = errorSchema.safeParse(body);
+  const parsed = errorBody.safeParse(body);
   if (parsed.success)
     throw new HookgateError({ ...parsed.data.error, code: status === 403 ? "FORBIDDEN" : parsed.data.error.code });
   throw new HookgateError({

@@ -4,7 +4,7 @@ import { outcomeWords } from "../../commands/runs/show-dispatch.js";
 import { align } from "../../commands/show/text.js";
 import { HookgateError } from "../lib/errors.js";
 import { formatDuration } from "../lib/time/duration.js";
-import { type Call, callGateway, type GatewayAnswer, type NamedCall } from "./call-gateway.js";
+import { type Call, callGateway, errorBody, type GatewayAnswer, type NamedCall } from "./call-gateway.js";
 import { EXIT, type ExitCode, exitCodeOf } from "./exit.js";
 import { printError, printJson, type Terminal, terminalText } from "./terminal.js";
 
@@ -17,7 +17,7 @@ const MAX_PAGES = 100;
 export async function runLive(call: LiveCall, json: boolean, terminal: Terminal): Promise<ExitCode> {
   const answer = call.view === "hooks" ? await allHooks(call) : await callGateway(sentOf(call));
   const { data, message } = answer;
-  const parsed = toldError.safeParse(data);
+  const parsed = errorBody.safeParse(data);
   if (json && data !== undefined) printJson(terminal, data);
   if (parsed.success) printError(terminal, new HookgateError(parsed.data.error));
   else if (!json || data === undefined) {
@@ -27,11 +27,6 @@ export async function runLive(call: LiveCall, json: boolean, terminal: Terminal)
   }
   return parsed.success ? exitCodeOf(new HookgateError(parsed.data.error)) : codeOf(answer);
 }
-
-/** What a command says of itself when it could not do what it was asked to. */
-const toldError = z.object({
-  error: z.object({ code: z.string(), message: z.string(), hint: z.string().optional() }),
-});
 
 function codeOf({ outcome }: GatewayAnswer): ExitCode {
   switch (outcome) {

@@ -3,6 +3,7 @@
  * configuration, or stops it well when its terminal was closed.
  */
 import { closeSync, openSync } from "node:fs";
+import { restartText } from "../app/reload.js";
 import type { App } from "../app.js";
 import { startApp } from "../app.js";
 import { loadConfig } from "../config/load.js";
@@ -146,7 +147,7 @@ function reloadOnHangup(
       const loaded = plugins.filter(({ state, reason }) => state === "loaded" && reason === undefined);
       terminal.error(`Reloaded: ${counted(loaded.length, "plugin")}, ${counted(hooks.hooks, "configured hook")}.`);
       if (report !== "") terminal.error(report);
-      if (needRestart.length > 0) terminal.error(`Restart required to apply: ${needRestart.join(", ")}.`);
+      if (needRestart.length > 0) terminal.error(restartText(needRestart));
     } catch (error) {
       printError(terminal, error);
     }

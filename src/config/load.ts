@@ -1,12 +1,11 @@
 /** Reads hookgate.yaml: every problem at once, each with its file, line, what was expected and what was found. */
-import { readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { hooksFolderProblem } from "../automations/definition/sources.js";
 import type { PlatformName } from "../domain/chat/platform.js";
 import { errorMessage } from "../lib/errors.js";
 import { deadLinkAt } from "../lib/files/dead-link.js";
 import { fileMarkSync, markText } from "../lib/files/file-mark.js";
-import { isMissing } from "../lib/files/list-folder.js";
+import { isMissing, namesIn } from "../lib/files/list-folder.js";
 import { readTextFile } from "../lib/files/text-file.js";
 import { nearest } from "../lib/validation/nearest.js";
 import { type FoundIssue, parseAll, valueAt } from "../lib/validation/parse-all.js";
@@ -76,18 +75,10 @@ const BLANK = "the file is empty: write the settings again. A line with a commen
 
 /** The default file under a name that is not read. */
 function misnamed(file: string): ConfigProblem[] {
-  const name = readNames(dirname(file)).find((found) => /^hookgate\.(ya?ml|json)$/i.test(found));
+  const name = namesIn(dirname(file)).find((found) => /^hookgate\.(ya?ml|json)$/i.test(found));
   if (name === undefined) return [];
   const message = `a file of this name is not read: rename it to ${DEFAULT_FILE}, or name it in HOOKGATE_CONFIG`;
   return [{ file: join(dirname(file), name), path: "", message }];
-}
-
-function readNames(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return []; // a folder that cannot be listed is reported where it matters
-  }
 }
 
 export function loadConfig(options: LoadOptions = {}): LoadedConfig {

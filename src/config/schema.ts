@@ -64,7 +64,7 @@ export const configSchema = z.strictObject({
   outgoing: section(outgoingConfig, "Requests to places that messages and hooks name, such as attachments."),
   models: section(modelsConfig, "Language models, for the agents of hooks."),
   events: eventsConfig.describe("Events that other systems send to POST /ingest/<name>, by name."),
-  plugins: pluginsConfig.describe("Modules that register hooks."),
+  plugins: pluginsConfig.describe("Modules with hooks, points and commands of their own."),
   automations: section(automationsConfig, "Settings of all configured hooks together."),
   orchestrator: section(orchestratorConfig, "Tasks, and the runners and people who do them."),
   sla: section(slaConfig, "SLAs: clocks of tasks, missions and conversations."),

@@ -142,7 +142,7 @@ export class Adapters {
       failures = one.wasSteady ? 1 : failures + 1;
       one.wasSteady = false;
       one.restarts++;
-      // A pause that the platform asked for is waited for before the next run, and needs no longer one.
+      // `#waitForPause` waits for a pause that the platform asked for, so the pause here does not grow.
       const pauseMs = pauseAfter(error, RESTART, this.paused(platform) ? 1 : failures);
       const facts = { platform, reason, hint, pauseMs };
       if (isOffline) logger.error(facts, "platform is offline; it is tried again after a pause");

@@ -7,6 +7,7 @@ import { z } from "zod";
 import type { KeyValueStore } from "../domain/store.js";
 import { InTurnByKey } from "../lib/concurrency/in-turn.js";
 import { HookgateError } from "../lib/errors.js";
+import { jsonInOrder } from "../lib/json-in-order.js";
 import type { Clock } from "../lib/time/clock.js";
 import { errorAnswer } from "./errors.js";
 
@@ -29,7 +30,7 @@ export function createIdempotencyKeys(store: KeyValueStore, clock: Clock): Idemp
   const requests = new InTurnByKey<string>();
 
   async function actOnce<T>(key: string, request: unknown, act: () => Promise<T>): Promise<T> {
-    const hash = createHash("sha256").update(JSON.stringify(request, inOrder)).digest("base64url");
+    const hash = createHash("sha256").update(jsonInOrder(request)).digest("base64url");
     const known = stored.safeParse(await store.get(SCOPE, key)).data;
     if (known !== undefined && known.hash !== hash) throw reused(known.at);
     // Before it is done: a crash between the two must not leave the key to another request.
@@ -53,12 +54,6 @@ export function createIdempotencyKeys(store: KeyValueStore, clock: Clock): Idemp
       }
     },
   };
-}
-
-/** The same for every order of the fields. */
-function inOrder(_name: string, value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 function reused(at: number): HookgateError {

@@ -4,6 +4,7 @@
  */
 import { GatewayCloseCodes, GatewayIntentBits, GatewayOpcodes, Routes } from "discord-api-types/v10";
 import type { GatewayPort } from "../../../src/domain/chat/adapter.js";
+import { TOKEN_PAUSE_MS } from "../../../src/domain/chat/platform-defaults.js";
 import { HookgateError } from "../../../src/lib/errors.js";
 import type { Logger } from "../../../src/lib/logger.js";
 import type { Clock, Timer } from "../../../src/lib/time/clock.js";
@@ -299,9 +300,6 @@ function refusedConnection(code: number, why: string): HookgateError {
 /** @discordjs/ws closed it itself, to resume the session. */
 const RESUMING = 4200;
 const RESUMING_WHY = "Discord asked for a new one, or did not answer heartbeats";
-
-/** A token that is refused may be accepted again: it is tried so often. */
-const TOKEN_PAUSE_MS = 60_000;
 
 /** None may be started before Discord's own time; one that is bought or reset is found within it. */
 const SESSIONS_PAUSE_MS = 60_000;

@@ -8,7 +8,7 @@ import { z } from "zod";
 import type { Ledger } from "./ledger.js";
 
 /** More events are never on their way to the disk: hearing stops long before. */
-const MAX_UNDER_WAY = 200_000;
+const MAX_UNSTORED = 200_000;
 
 const stored = z.object({
   resumeURL: z.string(),
@@ -103,7 +103,7 @@ export class Session {
   }
 
   get isOverfull(): boolean {
-    return this.#entries.length - this.#head > MAX_UNDER_WAY;
+    return this.#entries.length - this.#head > MAX_UNSTORED;
   }
 
   /** The event is on disk, or needs no place there. */

@@ -7,7 +7,7 @@
 import type { Clock, Timer } from "../../../src/lib/time/clock.js";
 
 /** Events on their way to the disk at once. They share commits. */
-const MAX_UNDER_WAY = 100;
+const MAX_READ_AT_ONCE = 100;
 /** Nothing was worked off for so long: the gateway is not busy, it is stuck. */
 const STUCK_MS = 1_000;
 const MAX_WAIT_MS = 10_000;
@@ -124,7 +124,7 @@ export class Unread<T extends UnreadFrame> {
   }
 
   #hasRoom(): boolean {
-    if (this.#underWay >= MAX_UNDER_WAY || this.#isFull) return false;
+    if (this.#underWay >= MAX_READ_AT_ONCE || this.#isFull) return false;
     const room = this.#room();
     if (!room) return true;
     this.#isFull = true;

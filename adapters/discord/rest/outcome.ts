@@ -5,6 +5,7 @@
 
 import { z } from "zod";
 import type { SendResult } from "../../../src/domain/chat/adapter.js";
+import { PAGE_PAUSE_MS } from "../../../src/domain/chat/platform-defaults.js";
 import { ExchangeError } from "../../../src/fast/exchange.js";
 import { errorMessage } from "../../../src/lib/errors.js";
 import type { LostFile } from "../../../src/lib/files/lost-file.js";
@@ -56,8 +57,6 @@ const UNREACHABLE_PAUSE_MS = 5000;
 /** A check of the token is done by then. */
 const TOKEN_CHECK_MS = 1000;
 
-/** A proxy's or a portal's page: it may be another one in a moment, and it says nothing of the message. */
-const PAGE_PAUSE_MS = 10_000;
 /** False for the page of what stands between Discord and us, whatever its status. */
 export function isDiscordsOwn({ code }: Refusal): boolean {
   return typeof code === "number";

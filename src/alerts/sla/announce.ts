@@ -34,7 +34,7 @@ class UndecidedError extends Error {}
 
 /** Announcements under way at once. */
 const PAGE = 64;
-/** How often a hook that must not fail (fail-closed) may, before that is an alert, and before it is given up: a quarter of an hour later. */
+/** After 5 failures of a fail-closed hook an alert is raised; after 12, about a quarter of an hour after the first, the announcement is given up. */
 const TOLD_AFTER = 5;
 const MAX_FAILED = 12;
 const BACKOFF = { firstMs: 1_000, maxMs: 300_000 };

@@ -11,17 +11,16 @@ import { newestReminders } from "../steps/remind.js";
 import { BEHIND, isTakenBack, PAGED, PAUSED } from "./called-off.js";
 import { recordPosted } from "./held-back.js";
 import { isElsewhere } from "./is-elsewhere.js";
-import { isPausedTooLong, waitsUntil } from "./late.js";
+import { CHECK_AGAIN_MS, isPausedTooLong, waitsUntil } from "./late.js";
 import { callsFormer } from "./pages/call-present.js";
 import { mentionsOthers, withoutPaged } from "./pages/paged-elsewhere.js";
 import { isLost, lossOf, noteArrival, noteRefusal, raiseUnsaid } from "./pages/undelivered.js";
 import type { Telling } from "./telling.js";
 
-const ASK_AGAIN_MS = 15_000;
 /** A page that is refused with a short pause has to be enqueued anew before that ends. */
 const ASK_PAGE_AGAIN_MS = 5_000;
 /** The outbox ends what has expired a moment later. What is still under way then may have been posted. */
-const PATIENCE_MS = 2 * ASK_AGAIN_MS;
+const PATIENCE_MS = 2 * CHECK_AGAIN_MS;
 
 export async function checkNotices(destination: string, telling: Telling): Promise<number | undefined> {
   const { store, clock, config } = telling;
@@ -67,7 +66,7 @@ export async function checkNotices(destination: string, telling: Telling): Promi
       continue;
     }
     if (waits && now < waitsUntil(delivery, config) + PATIENCE_MS) {
-      const again = now + (kind === "escalation" ? ASK_PAGE_AGAIN_MS : ASK_AGAIN_MS);
+      const again = now + (kind === "escalation" ? ASK_PAGE_AGAIN_MS : CHECK_AGAIN_MS);
       next = Math.min(next ?? again, again);
       continue;
     }
@@ -75,7 +74,7 @@ export async function checkNotices(destination: string, telling: Telling): Promi
     if (delivery?.status === "waiting" && (delivery.expiresAt ?? now + 1) <= now) {
       if (!(await isElsewhere(notices, telling)))
         await lose(destination, notices, lossOf(destination, delivery, telling), telling);
-      next = now + ASK_AGAIN_MS;
+      next = now + CHECK_AGAIN_MS;
       continue;
     }
     const isKnown = telling.inhibitors.refuses(destination);

@@ -51,10 +51,11 @@ export function pausedText({ until, reason }: Pause, { business_hours }: Pick<Al
   return `sending there is paused until ${timeIn(zoneOf(business_hours), until).slice(11, 16)}: ${reason}`;
 }
 
-const ASK_AGAIN_MS = 15_000;
+/** How often a delivery or a pause that has not ended is looked at again. The docs promise the fallback within this time. */
+export const CHECK_AGAIN_MS = 15_000;
 
 /** An operator may lift the pause. */
-export const checkPauseAt = ({ until }: Pause, now: number) => Math.min(until, now + ASK_AGAIN_MS);
+export const checkPauseAt = ({ until }: Pause, now: number) => Math.min(until, now + CHECK_AGAIN_MS);
 
 /** What is due at that time, and waits for the end of the pause, is called late at the fallback. */
 export function isPausedTooLong(

@@ -9,6 +9,7 @@ import { newId } from "../../lib/id.js";
 import { isPerson } from "../card/alert-card.js";
 import { renderCard } from "../card/render.js";
 import { closeNotices } from "./close-notices.js";
+import { CHECK_AGAIN_MS } from "./late.js";
 import { tellElsewhere } from "./pages/check-arrivals.js";
 import { isAboutDelivery, nowhere } from "./pages/undelivered.js";
 import { nextRedraw, repostAt } from "./redraw-cards.js";
@@ -19,8 +20,7 @@ import { newsSince, withheldPost } from "./withheld.js";
 const EDIT_EVERY_MS = 1_000;
 const EDIT_LIST_EVERY_MS = 5_000;
 /** How long a change on its way is waited for before it is requested again; the end of the change wakes this at once. */
-const ASK_AGAIN_MS = 2_000;
-const CHECK_AGAIN_MS = 15_000;
+const WAIT_FOR_CHANGE_MS = 2_000;
 const HELD_MS = 60_000;
 /** Changes of cards that wait for a place in one chat: more of them would show what was long ago. */
 const MAX_CHANGES = 2;
@@ -83,7 +83,7 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
   // What a person did is not shown after what waits.
   const waits = last !== undefined && isUnderWay(last);
   const isUrgent = news === ACT && !(waits && last.operation === "send");
-  if (!isUrgent && (waits || (card.isPosted && changes.size >= MAX_CHANGES))) return now + ASK_AGAIN_MS;
+  if (!isUrgent && (waits || (card.isPosted && changes.size >= MAX_CHANGES))) return now + WAIT_FOR_CHANGE_MS;
 
   const at = parseAddress(card.destination);
   if (!at) return undefined;

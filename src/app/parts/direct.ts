@@ -4,7 +4,7 @@ import { directRoomId } from "../../../adapters/web/rooms.js";
 import type { Environment } from "../../config/env.js";
 import { ownAccounts } from "../../config/own-accounts.js";
 import type { Config } from "../../config/schema.js";
-import type { Address } from "../../domain/chat/address.js";
+import { type Address, webAddress } from "../../domain/chat/address.js";
 import { hasRole } from "../../domain/chat/identity.js";
 import type { Identify } from "../../gateway/people/identity.js";
 
@@ -17,7 +17,7 @@ export function directAddress(
   { web }: Pick<Config, "web">,
   env: Tokens,
 ): Address | undefined {
-  if (platform === "web" && web.enabled) return { platform, botId: "web", chatId: directRoomId(userId) };
+  if (platform === "web" && web.enabled) return webAddress(directRoomId(userId));
   // A private chat on Telegram has the id of its person.
   const telegramBot = ownAccounts(env).telegram;
   if (platform === "telegram" && telegramBot !== undefined) return { platform, botId: telegramBot, chatId: userId };

@@ -10,7 +10,7 @@ import { RE2JS } from "re2js";
 import { z } from "zod";
 import { once } from "../../lib/concurrency/on-first-use.js";
 import { errorMessage } from "../../lib/errors.js";
-import { isRecord } from "../../lib/record.js";
+import { jsonInOrder } from "../../lib/json-in-order.js";
 import { nearest } from "../../lib/validation/nearest.js";
 import { suggestion } from "../../lib/validation/schema-issues.js";
 import { valueProblems } from "../../lib/validation/value-problem.js";
@@ -26,7 +26,9 @@ const OF_OLD_LISTS = /"additionalItems":|"items":\[/;
 /** Throws an Error that says what cannot be used. */
 export function compileEventSchema({ $schema, ...schema }: JsonObject): z.ZodType {
   if ($schema !== undefined && !OF_DRAFTS.test(String($schema)))
-    throw new Error("$schema: expected https://json-schema.org/draft/2020-12/schema, or remove the line");
+    throw new Error(
+      "$schema: expected https://json-schema.org/draft/2020-12/schema or the address of an earlier draft, from draft-04 on; or remove the line",
+    );
   // Who names fields means an object. JSON Schema would let every list and text pass.
   const isOfFields = schema.properties !== undefined || schema.required !== undefined;
   const meant = isOfFields ? { type: "object", ...schema } : schema;
@@ -139,12 +141,7 @@ function formatCheck(name: string, { type }: JsonObject): (value: unknown) => bo
 }
 
 function isUnique(list: readonly unknown[]): boolean {
-  return new Set(list.map((item) => JSON.stringify(item, inOrder))).size === list.length;
-}
-
-/** For `JSON.stringify`: the order of an object's fields means nothing. */
-function inOrder(_: string, value: unknown): unknown {
-  return isRecord(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value;
+  return new Set(list.map(jsonInOrder)).size === list.length;
 }
 
 function isMultiple(step: number, value: number): boolean {

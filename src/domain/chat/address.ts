@@ -11,6 +11,9 @@ export const address = z.object({
 });
 export type Address = z.infer<typeof address>;
 
+/** The address of a room of the web chat. */
+export const webAddress = (roomId: string): Address => ({ platform: "web", botId: "web", chatId: roomId });
+
 /** One text per conversation: `platform:botId:chatId` or `platform:botId:chatId:threadId`, parts percent-encoded. */
 export function formatAddress(at: Address): string {
   const text = `${encoded(at.platform)}:${encoded(at.botId)}:${encoded(at.chatId)}`;

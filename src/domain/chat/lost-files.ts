@@ -9,7 +9,7 @@ export function lostFilesOf({ lostFiles = [], parts }: Lossy): LostFile[] {
   return [...lostFiles, ...parts.flatMap((part) => part.lostFiles ?? [])];
 }
 
-/** A copy of a message without words, of which nothing but those lines arrived; or of one that had no files either. */
+/** True for a copy whose original had no text, when none of its files arrived or it had none. */
 export function isNothingLeft(copy: Lossy & Pick<Delivery, "sight" | "frozen" | "message">): boolean {
   if (copy.sight?.text !== "") return false;
   const { attachments = [] } = copy.frozen ?? copy.message ?? {};

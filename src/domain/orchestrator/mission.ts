@@ -16,6 +16,8 @@ export function isMissionOver(status: MissionStatus): boolean {
   return status === "done" || status === "failed" || status === "cancelled";
 }
 
+export const OPEN_MISSION_STATUSES: readonly MissionStatus[] = MISSION_STATUSES.filter((one) => !isMissionOver(one));
+
 /** waiting: for groups before it · open: its tasks may go · passed: what is behind it may begin · failed: it may not, ever. */
 export const groupState = z.object({
   name: z.string(),

@@ -55,6 +55,8 @@ export function isEnded(status: TaskStatus): boolean {
   return status === "done" || status === "failed" || status === "cancelled";
 }
 
+export const OPEN_TASK_STATUSES: readonly TaskStatus[] = TASK_STATUSES.filter((status) => !isEnded(status));
+
 /** Shown in place of what its runner said, where people without the role read along. */
 export function saidElsewhere(id: string, roleNeeded: Role): string {
   const whom = roleNeeded === "owner" ? "an owner" : `an ${roleNeeded} or an owner`;

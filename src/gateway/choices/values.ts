@@ -2,8 +2,8 @@
 import { stateWord } from "../../domain/alerts/alert.js";
 import type { Choice, ChoiceList, OptionSpec, OptionValue } from "../../domain/chat/command.js";
 import type { Operator } from "../../domain/chat/identity.js";
-import { isGateOpen, isMissionOver, MISSION_STATUSES, type Mission } from "../../domain/orchestrator/mission.js";
-import { isEnded, TASK_STATUSES, type Task, type TaskStatus } from "../../domain/orchestrator/task.js";
+import { isGateOpen, type Mission, OPEN_MISSION_STATUSES } from "../../domain/orchestrator/mission.js";
+import { OPEN_TASK_STATUSES, type Task, type TaskStatus } from "../../domain/orchestrator/task.js";
 import type { Deps } from "../deps.js";
 import type { CommandTable } from "../inbound/parse-command.js";
 import { LETTERS, letters } from "./letters.js";
@@ -57,7 +57,7 @@ export async function valuesOf(
     case "tasks":
       return taskChoices(await store.tasks.list({ limit: NEWEST }), offers);
     case "open-tasks": {
-      const open = await store.tasks.list({ status: OPEN_TASKS, limit: NEWEST });
+      const open = await store.tasks.list({ status: OPEN_TASK_STATUSES, limit: NEWEST });
       const own = `person:${operator.platform}:${operator.userId}`;
       // First what is the person's own to do.
       const sorted = [...open.filter(({ owner }) => owner === own), ...open.filter(({ owner }) => owner !== own)];
@@ -71,9 +71,9 @@ export async function valuesOf(
     case "missions":
       return (await store.missions.rows.list({ limit: NEWEST })).map(missionChoice);
     case "open-missions":
-      return (await store.missions.rows.list({ status: OPEN_MISSIONS, limit: NEWEST })).map(missionChoice);
+      return (await store.missions.rows.list({ status: OPEN_MISSION_STATUSES, limit: NEWEST })).map(missionChoice);
     case "gates":
-      return gatesOf(await store.missions.rows.list({ status: OPEN_MISSIONS, limit: NEWEST }), given.mission);
+      return gatesOf(await store.missions.rows.list({ status: OPEN_MISSION_STATUSES, limit: NEWEST }), given.mission);
     case "schedules":
       return (await store.missions.schedules.list()).map(({ id, planId, expression, paused }) => ({
         name: `${id} · ${planId} at ${expression}${paused === undefined ? "" : " · paused"}`,
@@ -120,9 +120,7 @@ export async function valuesOf(
   }
 }
 
-const OPEN_TASKS = TASK_STATUSES.filter((status) => !isEnded(status));
 const TASKS_TO_RETRY: readonly TaskStatus[] = ["failed", "blocked", "review", "cancelled"];
-const OPEN_MISSIONS = MISSION_STATUSES.filter((status) => !isMissionOver(status));
 
 const words = (status: string) => status.replaceAll("_", " ");
 export const same = (value: string): Choice => ({ name: value, value });

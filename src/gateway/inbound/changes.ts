@@ -53,7 +53,7 @@ export async function noteEdit(row: LaneRow, event: EditedEvent, inbound: Inboun
       address: copy.address,
       operation: "edit" as const,
       targetId: copy.id,
-      // As a deletion: behind its copy alone.
+      // A correction waits for its copy alone: of a copy under way, in the queue of the chat; of any other, in a queue of its own.
       isApart: isUnderWay(copy) ? undefined : true,
       ...corrected,
       cause: causeOf(row, "edit"),
@@ -176,7 +176,10 @@ async function recall(
   };
 }
 
-/** As of its author's message: one of us has to know that the copy still has the old text. */
+/**
+ * Whom a failed change of a copy is reported to: the author of the message, with a role or notified of the copy, too. Undefined: no one. A
+ * person with a role has to know that the copy still has the old text.
+ */
 function notifiedOf(
   { userId }: InboundMessage,
   role: Role | undefined,

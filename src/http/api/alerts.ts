@@ -1,10 +1,9 @@
 /** /api/v1/alerts: what is late or broken, and what one does about it. */
 import { z } from "zod";
 import { ALERT_STATES, SEVERITIES } from "../../domain/alerts/alert.js";
-import { page, pageNumber, pageSize } from "./answers.js";
+import { page, pageNumber, pageSize, time } from "./answers.js";
 import { endpoint } from "./endpoint.js";
 
-const time = z.number().describe("Milliseconds since the epoch.");
 const id = z.object({ id: z.string().min(1).max(200).describe("The id of an alert, or of a card of many.") });
 const state = z.enum(ALERT_STATES);
 

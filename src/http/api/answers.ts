@@ -3,7 +3,8 @@ import { z } from "zod";
 import { AUTOMATION_RUN_STATUSES } from "../../domain/automation.js";
 import { OUTCOMES } from "../../domain/journal.js";
 
-const time = z.number().describe("Milliseconds since the epoch.");
+/** A point in time, in queries and answers. */
+export const time = z.number().describe("Milliseconds since the epoch.");
 const outcome = z.enum(OUTCOMES);
 
 /** The query parameter of lists. */

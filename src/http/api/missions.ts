@@ -2,10 +2,9 @@
 import { z } from "zod";
 import { gateState, groupState, MISSION_STATUSES, missionReport } from "../../domain/orchestrator/mission.js";
 import { TASK_STATUSES } from "../../domain/orchestrator/task.js";
-import { page, pageNumber } from "./answers.js";
+import { page, pageNumber, time } from "./answers.js";
 import { endpoint } from "./endpoint.js";
 
-const time = z.number().describe("Milliseconds since the epoch.");
 const name = (what: string) => z.string().min(1).max(200).describe(what);
 const id = z.object({ id: name("The id of a mission, or a plan for its newest one.") });
 const scheduleId = z.object({ id: name("The id of a schedule.") });

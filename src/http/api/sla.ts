@@ -1,10 +1,9 @@
 /** /api/v1/sla: what is due when, and how well targets are met. */
 import { z } from "zod";
 import { SLA_MEASURES } from "../../domain/alerts/sla.js";
-import { page, pageNumber, pageSize } from "./answers.js";
+import { page, pageNumber, pageSize, time } from "./answers.js";
 import { endpoint } from "./endpoint.js";
 
-const time = z.number().describe("Milliseconds since the epoch.");
 const length = z.number().describe("Working time in milliseconds.");
 const measure = z.enum(SLA_MEASURES);
 const id = z.object({ id: z.string().min(1).max(300).describe("The id of a clock, or of what it watches.") });

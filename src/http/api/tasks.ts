@@ -1,10 +1,9 @@
 /** /api/v1/tasks: work for programs, agents and people, and what becomes of it. */
 import { z } from "zod";
 import { task as storedTask, TASK_STATUSES } from "../../domain/orchestrator/task.js";
-import { page, pageNumber, pageSize } from "./answers.js";
+import { page, pageNumber, pageSize, time } from "./answers.js";
 import { endpoint } from "./endpoint.js";
 
-const time = z.number().describe("Milliseconds since the epoch.");
 const id = z.object({ id: z.string().min(1).max(200).describe("The id of a task.") });
 const who = z
   .string()

@@ -2,8 +2,8 @@
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { type HttpDeps, needWeb, personRoute } from "../route.js";
+import { roomParams } from "./rooms.js";
 
-const room = z.object({ room: z.string().min(1).max(100) });
 const message = z.object({ message: z.coerce.number().int().positive() });
 const nonce = z.string().regex(/^[\w-]{8,64}$/, "expected 8 to 64 letters, digits, _ or -");
 const threadId = z
@@ -29,7 +29,7 @@ export const messageRoutes = [
     counts: "messages",
     summary:
       "`{ text, nonce, threadId?, replyToId?, uploads? }`: posts a message; answers when the message is on disk.",
-    params: room,
+    params: roomParams,
     body: z.strictObject({
       text: z.string(),
       nonce,
@@ -60,7 +60,7 @@ export const messageRoutes = [
     path: "/api/rooms/:room/commands",
     counts: "messages",
     summary: "`{ name, options, nonce, threadId? }`: runs an operator command with named options in the room.",
-    params: room,
+    params: roomParams,
     body: z.strictObject({
       name: z.string().min(1).max(64),
       options: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).default({}),

@@ -1,10 +1,10 @@
 /** Rooms of the web chat and what was said in them. */
 import { z } from "zod";
+import { webAddress } from "../../domain/chat/address.js";
 import { needWeb, personRoute } from "../route.js";
 
-const room = z.object({ room: z.string().min(1).max(100) });
-
-const addressOf = (chatId: string) => ({ platform: "web", botId: "web", chatId });
+/** The parameters of a route that names a room. */
+export const roomParams = z.object({ room: z.string().min(1).max(100) });
 
 export const roomRoutes = [
   personRoute({
@@ -21,7 +21,7 @@ export const roomRoutes = [
         seq,
         rooms: rooms.map((one) => ({
           ...one,
-          takesCopies: parts.gateway.takesCopies(addressOf(one.id)),
+          takesCopies: parts.gateway.takesCopies(webAddress(one.id)),
           listens: parts.gateway.listens("web", person.id, { chatId: one.id, isDm: one.isDm }),
         })),
       };
@@ -46,7 +46,7 @@ export const roomRoutes = [
     summary:
       "`?before=ID&limit=N`: the newest messages before one, threads included, oldest first. Fewer than `limit`, with `more: true`, when they have more than 250 KB.",
     isLong: true,
-    params: room,
+    params: roomParams,
     query: z.object({
       before: z.coerce.number().int().positive().optional(),
       limit: z.coerce.number().int().min(1).max(200).default(60),
@@ -63,7 +63,7 @@ export const roomRoutes = [
     params: z.object({ message: z.coerce.number().int().positive() }),
     async handle(parts, { person, params }) {
       const roomId = await needWeb(parts).roomOf(person, params.message);
-      return (await parts.gateway.answersTo(addressOf(roomId), String(params.message))) ?? {};
+      return (await parts.gateway.answersTo(webAddress(roomId), String(params.message))) ?? {};
     },
   }),
 ];

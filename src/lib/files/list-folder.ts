@@ -36,6 +36,15 @@ export function listFolder(path: string): { entries: Dirent[]; unread?: string }
   }
 }
 
+/** The names in a folder; none when it is missing or cannot be listed, which is reported by what opens a file in it. */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
 /** Why a folder cannot be listed or entered, and what to do; undefined when it can be, or when it is missing. */
 export function whyUnread(path: string): string | undefined {
   try {

@@ -69,7 +69,7 @@ export async function createTask(
     ? ask()
     : attempts.inTurn([{ point: "task:create", dispatchId }], owner, ask)
   ).catch(async (error: unknown) => {
-    // What has an id from elsewhere is asked again under it after another failure.
+    // A task whose caller chose the id is asked again under that id after any other failure, so its count of attempts stays.
     if (origin.missionId === undefined && (isRefusal(error) || origin.id === undefined)) await attempts.forget(owner);
     throw error;
   });
@@ -162,7 +162,7 @@ async function afterHooks(
 
 const isRefusal = (error: unknown) => error instanceof HookgateError && error.code.startsWith("TASK_");
 
-/** Why what a hook made of the task is none. What was wrong with it before is not the hook's. */
+/** Why the task that a hook returned is no valid task; undefined when it is. Problems that the task had before the hook are not reported. */
 function changeProblem(
   changed: unknown,
   wanted: TaskSpec,

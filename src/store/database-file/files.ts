@@ -1,10 +1,10 @@
 /** Where a database and the files beside it are, and who can read them. */
-import { accessSync, constants, existsSync, lstatSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, lstatSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { deadLinkTarget, linkTarget } from "../../lib/files/dead-link.js";
-import { whyUnread } from "../../lib/files/list-folder.js";
+import { namesIn, whyUnread } from "../../lib/files/list-folder.js";
 import { isExposed, makePrivate, nearestExisting } from "../../lib/files/private-files.js";
 import { errorCode } from "../errors.js";
 
@@ -84,7 +84,7 @@ const ASIDE = /\.(damaged|replaced)-[\w-]+$/;
 
 /** The files that exist, the folder last, and of these only those that other users can read or write. Devices and pipes are not ours. */
 export function exposedFiles(files: DatabaseFiles): string[] {
-  const entries = readdirIfAny(files.folder);
+  const entries = namesIn(files.folder);
   const own = ownNames(files);
   const isOwn = (name: string) => own.has(name.replace(ASIDE, ""));
   const isRegular = (path: string) => specialKind(path) === undefined;
@@ -92,7 +92,7 @@ export function exposedFiles(files: DatabaseFiles): string[] {
     .filter(isOwn)
     .map((name) => join(files.folder, name))
     .filter(isRegular);
-  if (isExposed(files.uploads)) paths.push(...readdirIfAny(files.uploads).map((name) => join(files.uploads, name)));
+  if (isExposed(files.uploads)) paths.push(...namesIn(files.uploads).map((name) => join(files.uploads, name)));
   // A folder that holds other things too (a home, /tmp) is not ours to close; an empty one was created for the database.
   const isOurs = entries.every((name) => isOwn(name)) && isReadable(files.folder);
   return [...paths, ...(isOurs ? [files.folder] : [])].filter(isExposed);
@@ -250,13 +250,5 @@ function isReadable(folder: string): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-function readdirIfAny(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return []; // missing, or not ours to read: opening the database reports it
   }
 }

@@ -2,9 +2,10 @@
  * To whom the files of a database belong. Who owns a file can write it, and who owns its folder can put another in its place: also a login
  * token. Root and the gateway's own user are trusted. Windows has no such owners.
  */
-import { chownSync, lstatSync, readdirSync, type Stats, statSync } from "node:fs";
+import { chownSync, lstatSync, type Stats, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { HookgateError } from "../../lib/errors.js";
+import { namesIn } from "../../lib/files/list-folder.js";
 import { type DatabaseFiles, isOwnName } from "./files.js";
 
 const ROOT = 0;
@@ -84,13 +85,5 @@ function statsOf(path: string): Stats | undefined {
     return statSync(path, { throwIfNoEntry: false });
   } catch {
     return undefined; // a link in a circle, or out of reach: opening it reports that
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return []; // missing, or out of reach: opening the database reports it
   }
 }

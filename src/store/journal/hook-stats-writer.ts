@@ -5,7 +5,7 @@ import { isFailure } from "../../fast/pack/records.js";
 import { HOUR_MS } from "../../lib/time/duration.js";
 import { addLatency, type Histogram } from "./histogram.js";
 
-/** Hours kept in memory; the rest is read again when a late record comes in. */
+/** Counts (one per hook and hour) kept in memory. With more, all are dropped after a save and read again when needed: with more hooks in use than this, at each save. */
 const MAX_CACHED = 2000;
 
 interface HourCounts {

@@ -5,6 +5,7 @@ import type { Delivery } from "../../../domain/store.js";
 import { isAboutPlace } from "../../own-alerts.js";
 import type { Loss } from "../../plan.js";
 import { isCalledOff } from "../../urging.js";
+import { CHECK_AGAIN_MS } from "../late.js";
 import { repostAt } from "../redraw-cards.js";
 import type { Telling } from "../telling.js";
 import { withheldPost } from "../withheld.js";
@@ -13,7 +14,6 @@ import { isLost, lossOf, noteArrival, noteRefusal, raiseUndelivered, undelivered
 
 /** Alerts that are told elsewhere in one go. */
 const PAGE = 200;
-const ASK_AGAIN_MS = 15_000;
 
 export async function checkArrivals(destination: string, telling: Telling): Promise<number | undefined> {
   const { store, clock } = telling;
@@ -32,7 +32,7 @@ export async function checkArrivals(destination: string, telling: Telling): Prom
           const loss = lossOf(destination, delivery, telling);
           await tellElsewhere(card, loss, telling, delivery.operation === "edit");
         }
-        next = Math.min(next ?? now + ASK_AGAIN_MS, now + ASK_AGAIN_MS);
+        next = Math.min(next ?? now + CHECK_AGAIN_MS, now + CHECK_AGAIN_MS);
         break;
       }
       case "cancelled":

@@ -20,11 +20,10 @@ import { waitForFile } from "./wait-for-file.js";
 /** A longer time is a mistake of the server that sent it: its length says nothing. */
 const YEAR_MS = 366 * DAY_MS;
 
-/** Later ones of the conversation wait for so many attempts, or so long for one answer. */
+/** Later deliveries of the conversation may pass one in doubt, an edit or a deletion after 3 attempts, if 1.5 s have gone by since it was stored, or after one attempt of 5 s. */
 const ATTEMPTS_IN_ORDER = 3;
-const PATIENCE_MS = 5_000;
-/** Quick retries in a row keep the order for so long. */
 const IN_ORDER_MS = 1_500;
+const PATIENCE_MS = 5_000;
 
 type Unsent = Exclude<SendResult, { kind: "sent" }>;
 
@@ -185,7 +184,7 @@ async function tryAgain(
   return orExpiry(delivery, dueAt);
 }
 
-/** What a request before this one may have posted is held. */
+/** Ends the delivery; it is held when an earlier request may have posted a part of it. */
 function giveUp(delivery: Delivery, ending: "dead" | "held", reason: string, out: Outbound): Promise<Then> {
   return delivery.parts.some(mayBeShown)
     ? holdInDoubt(delivery, reason, out)
