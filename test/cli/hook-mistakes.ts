@@ -345,6 +345,26 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     "x{% unless steps[0].failures contains 5 %}{% endunless %}",
     /text: .*steps\[0\]\.failures\[…\] is text, so a comparison with 5 \(a number\) never holds: write "5"$/,
   ),
+  "a platform in other letters in a template": says(
+    'x{% if event.message.platform == "Discord" %}{% endif %}',
+    /text: .*event\.message\.platform is never "Discord": it is one of web, discord, telegram$/,
+  ),
+  "a platform that there is not among the cases of a template": says(
+    'x{% case event.message.platform %}{% when "web", "slack" %}{% endcase %}',
+    /text: .*event\.message\.platform is never "slack": it is one of web, discord, telegram$/,
+  ),
+  "a denied message in a template of a hook that sees none": says(
+    'x{% unless event.access == "denied" %}{% endunless %}',
+    /text: .*the hook does not see denied messages, so event\.access is never "denied": add `access: any`$/,
+  ),
+  "a chat with its platform in a template": says(
+    'x{% if event.message.chatId == "web:general" %}{% endif %}',
+    /text: .*event\.message\.chatId is never "web:general", because it has no platform: write "general"$/,
+  ),
+  "a platform in other letters in the condition of a step": step(
+    { shell: { command: ["true"], skip_if: 'event.message.platform == "Discord"' } },
+    /skip_if: .*event\.message\.platform is never "Discord": it is one of web, discord, telegram$/,
+  ),
   "a part of a number in a template": says(
     "x{% if steps[0].exitCode contains '5' %}{% endif %}",
     /text: .*steps\[0\]\.exitCode is a number, and contains is for text and lists$/,

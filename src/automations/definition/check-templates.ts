@@ -1,5 +1,6 @@
 /** The templates of a definition: compiled once, every name in them held against the payload and the steps before. */
-import { payloadSchema } from "../../hooks/registration/payload-schema.js";
+import { deniedUnseen, seenPayload } from "../../hooks/conditions/impossible-match.js";
+import type { Matcher } from "../../hooks/registration/matcher.js";
 import type { AnyPoint } from "../../hooks/signatures.js";
 import { errorMessage } from "../../lib/errors.js";
 import type { Issue } from "../../lib/validation/schema-issues.js";
@@ -14,13 +15,16 @@ import type { ParsedBody, ParsedHandler, ParsedStep } from "./parse.js";
 export function compileTemplates(
   { context, run }: ParsedBody,
   point: AnyPoint,
+  access: Matcher["access"],
   issues: Issue[],
 ): { context: ContextStep[]; run: HandlerCall } | undefined {
-  const event = payloadSchema(point);
+  const event = seenPayload(point, access);
   const steps = context.map((one) => (one === undefined ? UNKNOWN_STEP : namesOf(one)));
   const compile = (options: unknown, before: number, at: readonly (string | number)[], rules: TemplateRules) => {
     const rendering = compileOptions(options, { event, steps: steps.slice(0, before) }, rules);
-    issues.push(...rendering.problems.map(({ path, message }) => ({ path: [...at, ...path], message })));
+    issues.push(
+      ...rendering.problems.map(({ path, message }) => ({ path: [...at, ...path], message: deniedUnseen(message) })),
+    );
     return rendering;
   };
   const compiled = context.map((one, index) => one && compileStep(one, index));
@@ -46,7 +50,7 @@ export function compileTemplates(
     try {
       return compileSkipIf(source, step, { event, steps: steps.slice(0, index) }, namesOf({ step, options }));
     } catch (error) {
-      issues.push({ path: ["context", index, step.name, "skip_if"], message: errorMessage(error) });
+      issues.push({ path: ["context", index, step.name, "skip_if"], message: deniedUnseen(errorMessage(error)) });
       return undefined;
     }
   }

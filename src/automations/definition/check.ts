@@ -93,7 +93,7 @@ export function checkDefinition(
   const checked = { form, raw, body, trigger, point, phase, execution };
   if (!unsure.has("execution") && !unsure.has("on_failure") && !unsure.has("fallback")) checkPolicies(checked, issues);
   if (!unsure.has("execution") && !unsure.has("timeout")) checkEffects(checked, issues);
-  const compiled = compileTemplates(body, point, issues);
+  const compiled = compileTemplates(body, point, form.match?.access, issues);
   if (issues.length > 0 || unsure.size > 0 || compiled === undefined) return { issues };
   const hash = createHash("sha256").update(JSON.stringify(raw)).digest("base64url").slice(0, 22);
   return {

@@ -37,7 +37,7 @@ export function impossibleMatches(match: Matcher, point: HookPoint): Issue[] {
     if (problem !== undefined) issues.push({ path: ["match", "tools", index], message: problem });
   });
   if (match.when !== undefined)
-    issues.push(...whenProblems(match.when, match.access, withPlatforms(payload, point), point.example));
+    issues.push(...whenProblems(match.when, seenPayload(point, match.access), point.example));
   for (const field of ["chats", "users"] as const)
     match[field]?.forEach((text, index) => {
       const [platform = ""] = text.split(":");
@@ -98,15 +98,25 @@ function limitPlatforms(schema: JsonSchema): JsonSchema {
   };
 }
 
-/** What the expression gets wrong otherwise is found when it is compiled. */
-function whenProblems(source: string, access: Matcher["access"], payload: JsonSchema, example: unknown): Issue[] {
+/** The payloads that a hook sees, with the values that some fields have there. */
+export function seenPayload(point: HookPoint, access: Matcher["access"]): JsonSchema {
+  const payload = withPlatforms(payloadSchema(point), point);
   const isNarrowed = access !== "any" && payload.properties?.access !== undefined;
-  const seen = isNarrowed ? { ...payload, properties: { ...payload.properties, access: ALLOWED } } : payload;
-  return conditionProblems(source, { payload: seen }, { payload: example }).map((message) => ({
+  return isNarrowed ? { ...payload, properties: { ...payload.properties, access: ALLOWED } } : payload;
+}
+
+/** The problem of a comparison with such a payload, with what to do about it. */
+export function deniedUnseen(problem: string): string {
+  return problem.replace(IS_DENIED, "the hook does not see denied messages, so $1: add `access: any`");
+}
+
+/** What the expression gets wrong otherwise is found when it is compiled. */
+function whenProblems(source: string, payload: JsonSchema, example: unknown): Issue[] {
+  return conditionProblems(source, { payload }, { payload: example }).map((message) => ({
     path: ["match", "when"],
-    message: message.startsWith('payload.access is never "denied"') && isNarrowed ? DENIED_UNSEEN : message,
+    message: deniedUnseen(message),
   }));
 }
 
 const ALLOWED = { type: "string", enum: ["allowed"] };
-const DENIED_UNSEEN = 'the hook does not see denied messages, so payload.access is never "denied": add `access: any`';
+const IS_DENIED = /(\w+\.access is never "denied"): it is one of allowed$/;
