@@ -8,7 +8,7 @@ import type { App } from "../app.js";
 import { startApp } from "../app.js";
 import { loadConfig } from "../config/load.js";
 import type { AdapterState } from "../domain/chat/adapter.js";
-import { errorMessage } from "../lib/errors.js";
+import { errorMessage, lookable } from "../lib/errors.js";
 import { placeInOrBelow } from "../lib/files/module-place.js";
 import type { Logger } from "../lib/logger.js";
 import { databaseFiles } from "../store/database-file/files.js";
@@ -61,7 +61,8 @@ const KEEP_MS = 60_000;
  * it is logged, with the plugin when the gateway has started, and the gateway goes on. What it interrupted is on disk.
  */
 function goOnAfterStrays(logger: Logger, plugins: () => App["plugins"]): void {
-  const report = (thrown: unknown) => {
+  const report = (given: unknown) => {
+    const thrown = lookable(given);
     const stack = thrown instanceof Error ? thrown.stack : undefined;
     const owner = plugins().find((one) => placeInOrBelow(thrown, one) !== "");
     const plugin = owner?.id ?? owner?.module;

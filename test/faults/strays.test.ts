@@ -17,6 +17,7 @@ const PLUGIN = `export default {
         return { handled: true, reply: { text: "after " + message.text + ": " + said } };
       }
       if (message.text === "timer") setTimeout(() => { throw new Error("from a timer"); }, 1);
+      if (message.text === "proxy") setTimeout(() => { const { proxy, revoke } = Proxy.revocable({}, {}); revoke(); throw proxy; }, 1);
       if (message.text === "promise") void Promise.reject(new Error("from a promise"));
       return { handled: true, reply: { text: "after " + message.text } };
     });
@@ -81,6 +82,13 @@ it.each(["timer", "promise"])(
     await ask(`still there, ${source}`.replaceAll(/[^a-z]/g, "-"));
   },
 );
+
+it("goes on after an uncaught error that throws when it is looked at", async () => {
+  await ask("proxy");
+  await until(() => gateway.output().includes("an error that cannot be printed"), "the log line");
+  expect(gateway.running()).toBe(true);
+  await ask("still there, after a proxy");
+});
 
 it("starts although a plugin leaves a timer that throws while the rest of the gateway starts", async () => {
   const own = mkdtempSync(join(tmpdir(), "hookgate-strays-"));
