@@ -300,6 +300,14 @@ describe("the chat over HTTP", () => {
     }
     const asked = await press("Ask");
     expect(asked.body.form).toMatchObject({ title: "Help with what?" });
+    for (const [other, values] of [
+      ["from", { command: "whoami", from: "Explanations" }],
+      ["other", { other: "x" }],
+    ] as const) {
+      await press("Ask", { values });
+      const refused = () => messages(OWNER, "dm-1").then((all: { text: string }[]) => all.at(-1)?.text);
+      await until(async () => (await refused())?.includes(`this button has no field "${other}"`));
+    }
     const before = (await messages(OWNER, "dm-1")).length;
     const sentIn = await app.call(OWNER, "POST", `/api/messages/${card.id}/press`, {
       token: asked.body.token,

@@ -43,6 +43,9 @@ export async function planAction(event: ActionEvent, inbound: Inbound): Promise<
       ? { kind: "say", text: action.text }
       : { kind: "refuse", text: "You may not do that here." };
 
+  const fields = new Set(action.form?.fields.map(({ id }) => id));
+  const other = Object.keys(values ?? {}).find((id) => !fields.has(id));
+  if (other !== undefined) return { kind: "refuse", text: `Nothing was done: this button has no field "${other}".` };
   const call = inbound.commands.read(action.line);
   if (!call) return { kind: "refuse", text: "What this button did is not known any more." };
   const { command } = call;
