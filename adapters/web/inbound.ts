@@ -1,7 +1,7 @@
 /** What people do on the page: stored in the chat, offered to the gateway, and only then confirmed. */
 
 import type { Acknowledgement, GatewayPort } from "../../src/domain/chat/adapter.js";
-import { quoteValue } from "../../src/domain/chat/command.js";
+import { namedOption } from "../../src/domain/chat/command.js";
 import type { InboundEvent } from "../../src/domain/chat/event.js";
 import type { WebChatChange, WebChatMessage, WebChatStore, WebRoom } from "../../src/domain/store.js";
 import type { InTurnByKey } from "../../src/lib/concurrency/in-turn.js";
@@ -47,7 +47,7 @@ export async function say(deps: InboundDeps, person: WebPerson, saying: Saying):
 
 /** A command with named options; its row shows it written out. */
 export async function command(deps: InboundDeps, person: WebPerson, given: Commanding): Promise<WebChatMessage> {
-  const words = Object.entries(given.options).map(([name, value]) => `${name}=${quoted(String(value))}`);
+  const words = Object.entries(given.options).map(([name, value]) => namedOption(name, value));
   const text = [`/${given.name}`, ...words].join(" ");
   needLength(deps, text);
   const body: RowBody = {
@@ -302,8 +302,4 @@ function needLength(deps: InboundDeps, text: string): void {
 
 function gone(): HookgateError {
   return new HookgateError({ code: "MESSAGE_NOT_FOUND", message: "there is no such message here" });
-}
-
-function quoted(value: string): string {
-  return /^[^\s"'\\]+$/.test(value) ? value : quoteValue(value);
 }

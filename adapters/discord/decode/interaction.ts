@@ -1,5 +1,11 @@
 /** Slash commands, button presses and modals as events; typing into an option as a completion query. Pure. */
-import type { CommandSpec, CompletionQuery, OptionValue } from "../../../src/domain/chat/command.js";
+import {
+  type CommandSpec,
+  type CompletionQuery,
+  namedOption,
+  type OptionValue,
+  placedOption,
+} from "../../../src/domain/chat/command.js";
 import type { ActionEvent, CommandEvent, InteractionRef } from "../../../src/domain/chat/event.js";
 import type { InboundMessage } from "../../../src/domain/chat/message.js";
 import { snowflakeTime } from "../snowflake.js";
@@ -121,21 +127,22 @@ function modalValues(payload: InteractionPayload): Record<string, string> {
   return values;
 }
 
-/** `/hooks show x`: by position while the options come in the declared order, by name after a gap. */
-function writtenOut(name: string, options: Record<string, OptionValue>, spec: CommandSpec | undefined): string {
+/** `/hooks show x`: by position while the options come in the declared order, by name after a gap. Free text is last: the rest of the line is part of it. */
+function writtenOut(
+  name: string,
+  options: Record<string, OptionValue>,
+  spec: Pick<CommandSpec, "options"> = { options: [] },
+): string {
   const words = [`/${name}`];
+  const freeText: string[] = [];
   const left = new Set(Object.keys(options));
-  for (const option of spec?.options ?? []) {
+  for (const option of spec.options) {
     const value = options[option.name];
-    if (value === undefined) break;
-    words.push(quoted(value, option.rest === true));
+    if (value === undefined || option.only?.includes(String(options.action)) === false) break;
+    (option.rest ? freeText : words).push(placedOption(spec, option, value));
     left.delete(option.name);
+    if (option.rest) break;
   }
-  for (const key of left) words.push(`${key}=${quoted(options[key] as OptionValue, false)}`);
-  return words.join(" ");
-}
-
-function quoted(value: OptionValue, isRest: boolean): string {
-  const text = String(value);
-  return isRest || /^[^\s"']+$/.test(text) ? text : JSON.stringify(text);
+  for (const key of left) words.push(namedOption(key, options[key] as OptionValue));
+  return [...words, ...freeText].join(" ");
 }

@@ -112,9 +112,41 @@ export function quoteValue(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** The same, quoted only when it has to be. */
+/** The same, quoted only when it has to be. Bare, a bracket would begin JSON, and dashes the name of an option. */
 export function word(text: string): string {
-  return /^[^\s"'\\=]+$/.test(text) ? text : quoteValue(text);
+  return /^(?!--|—)[^=]+$/.test(text) ? bareOrQuoted(text) : quoteValue(text);
+}
+
+/** `name=value`, the value quoted only when it has to be. */
+export function namedOption(name: string, value: OptionValue): string {
+  return `${name}=${bareOrQuoted(String(value))}`;
+}
+
+function bareOrQuoted(text: string): string {
+  return /^(?![{[])[^\s"'“‘\\]+$/.test(text) ? text : quoteValue(text);
+}
+
+/** A value by its place, quoted only when it has to be. Free text (`rest`) ends its line and stays bare, except where a part of it would be read as an option or its own quotes would be lost. */
+export function placedOption(spec: Pick<CommandSpec, "options">, { rest }: OptionSpec, value: OptionValue): string {
+  const text = String(value);
+  const bare = rest ? text.trim() : word(text);
+  const isRead = bare !== text || text === "" || (rest && /^["'“‘]|(^|\s)([\w-]+=|(--|—)[\w-])/.test(text));
+  return isRead || text.split(/\s+/).some((part) => isSwitch(spec, part)) ? quoteValue(text) : text;
+}
+
+function isSwitch(spec: Pick<CommandSpec, "options">, name: string): boolean {
+  const option = findOption(spec, name);
+  return option?.type === "boolean" && !option.spelled;
+}
+
+/** `-` and `_` are the same in names, because Telegram knows no `-`. */
+export const plainName = (name: string) => name.toLowerCase().replaceAll("_", "-");
+
+export function findOption({ options }: Pick<CommandSpec, "options">, name: string): OptionSpec | undefined {
+  const wanted = plainName(name);
+  return options.find(
+    (option) => plainName(option.name) === wanted || option.also?.some((other) => plainName(other) === wanted),
+  );
 }
 
 /** Discord shows no more: https://discord.com/developers/docs/interactions/application-commands#autocomplete */

@@ -1,5 +1,5 @@
 /** A command that cannot know what was meant answers with what there is: buttons in chat, a list everywhere. */
-import { type Choice, type ChoiceList, type OptionValue, quoteValue } from "../../domain/chat/command.js";
+import { type Choice, type ChoiceList, namedOption, type OptionValue } from "../../domain/chat/command.js";
 import type { Button } from "../../domain/chat/message.js";
 import type { HookgateError } from "../../lib/errors.js";
 import { shortened } from "../../lib/text/shortened.js";
@@ -120,10 +120,7 @@ function button(command: Command, options: Readonly<Record<string, OptionValue>>
 function commandLine({ name, options: specs }: Command, options: Readonly<Record<string, OptionValue>>): string {
   const words = specs.flatMap((spec) => {
     const value = options[spec.name];
-    return value === undefined ? [] : [`${spec.name}=${quoted(value)}`];
+    return value === undefined ? [] : [namedOption(spec.name, value)];
   });
   return [`/${name}`, ...words].join(" ");
 }
-
-const quoted = (value: OptionValue) =>
-  typeof value === "string" && !/^[\w.:@-]+$/.test(value) ? quoteValue(value) : String(value);

@@ -1,5 +1,12 @@
 /** Reads a command written as text: `/name value name=value "quoted value" {"json": 1}`. Also checks values that came in a platform's own form. */
-import { type CommandSpec, closingQuote, type OptionSpec, type OptionValue } from "../../domain/chat/command.js";
+import {
+  type CommandSpec,
+  closingQuote,
+  findOption,
+  type OptionSpec,
+  type OptionValue,
+  plainName,
+} from "../../domain/chat/command.js";
 import { shortCopy } from "../../lib/text/short-copy.js";
 import { nearest } from "../../lib/validation/nearest.js";
 import type { Command } from "../commands.js";
@@ -8,9 +15,6 @@ export type ParsedOptions =
   | { kind: "options"; options: Record<string, OptionValue> }
   /** `missing`: only this required option is; the others are in `options`. */
   | { kind: "problem"; message: string; missing?: string; options?: Record<string, OptionValue> };
-
-/** `-` and `_` are the same in names, because Telegram knows no `-`. */
-const plain = (name: string) => name.toLowerCase().replaceAll("_", "-");
 
 export class CommandTable<C extends CommandSpec = Command> {
   readonly #own: readonly C[];
@@ -21,7 +25,7 @@ export class CommandTable<C extends CommandSpec = Command> {
   constructor(commands: readonly C[], more: () => readonly C[] = () => []) {
     this.#own = commands;
     this.#more = more;
-    this.#byName = new Map(commands.map((command) => [plain(command.name), command]));
+    this.#byName = new Map(commands.map((command) => [plainName(command.name), command]));
   }
 
   get all(): readonly C[] {
@@ -29,8 +33,8 @@ export class CommandTable<C extends CommandSpec = Command> {
   }
 
   find(name: string): C | undefined {
-    const wanted = plain(name);
-    return this.#byName.get(wanted) ?? this.#more().find((command) => plain(command.name) === wanted);
+    const wanted = plainName(name);
+    return this.#byName.get(wanted) ?? this.#more().find((command) => plainName(command.name) === wanted);
   }
 
   /** The command that a text calls, and what follows its name. Any other text, `/unknown` included, is no command. */
@@ -88,7 +92,7 @@ function nextByPlace(
   last: string | undefined,
 ): OptionSpec | undefined {
   const action = spec.options.find(({ name }) => name === "action");
-  const chosen = plain(String((action && given.get(action)) ?? ""));
+  const chosen = plainName(String((action && given.get(action)) ?? ""));
   const yields = (option: OptionSpec) =>
     option.yields === true && last !== undefined && typeof coerce(option, last) === "object";
   return spec.options.find(
@@ -148,7 +152,7 @@ function coerce(option: OptionSpec, value: OptionValue): OptionValue | { kind: "
     case "string": {
       const text = String(value);
       if (!option.choices) return text;
-      const choice = option.choices.find((one) => plain(one) === plain(text));
+      const choice = option.choices.find((one) => plainName(one) === plainName(text));
       if (choice !== undefined) return choice;
       const near = nearest(text, option.choices);
       return wrong(`one of ${option.choices.join(", ")}${near ? ` (did you mean "${near}"?)` : ""}`);
@@ -172,13 +176,6 @@ function afterWords({ message }: { message: string }, given: ReadonlyMap<OptionS
   if (option?.type !== "string" || option.choices) return problem(message);
   return problem(
     `${message}; before it, \`${option.name}\` was read as "${shortCopy(String(value))}": what has spaces needs quotes, ${option.name}='…'`,
-  );
-}
-
-function findOption(spec: CommandSpec, name: string): OptionSpec | undefined {
-  const wanted = plain(name);
-  return spec.options.find(
-    (option) => plain(option.name) === wanted || option.also?.some((other) => plain(other) === wanted),
   );
 }
 

@@ -192,6 +192,12 @@ describe("what people do with messages", () => {
       { kind: "command", name: "fire-hook", options: { id: "greeter", "dry-run": true }, interaction: { token: "1" } },
     ]);
   });
+
+  it("writes a value in curly quotes so that it keeps them", async () => {
+    const options = { id: "“greeter”", payload: "a=b" };
+    const shown = await chat.port.command(ada, { roomId: "general", name: "fire-hook", options, nonce: "command-1" });
+    expect(shown.text).toBe('/fire-hook id="“greeter”" payload=a=b');
+  });
 });
 
 describe("nothing is lost", () => {
