@@ -2,20 +2,15 @@
 
 import type { AdapterContext, AdapterState } from "../../../src/domain/chat/adapter.js";
 import type { CommandSpec } from "../../../src/domain/chat/command.js";
-import { backoffMs } from "../../../src/lib/time/backoff.js";
-import { wait } from "../../../src/lib/time/clock.js";
+import { untilRegistered } from "../../../src/lib/time/until-registered.js";
 import type { Caller } from "../caller.js";
 import { FORBIDDEN } from "../codes.js";
 import { inviteUrl } from "../invite.js";
 import { registerCommands } from "./commands.js";
-import { Refusal } from "./errors.js";
+import { Limited, Refusal } from "./errors.js";
 import { describeFailure, isDiscordsOwn, isTokenRefused } from "./outcome.js";
+import { InvalidRequestPause } from "./refusals.js";
 
-/** After so many other failures it is reported, and tried as seldom as after a refusal. */
-const QUICK_ATTEMPTS = 6;
-const QUICK_PAUSE = { firstMs: 2_000, maxMs: 60_000 };
-/** Each registration counts against a daily limit. */
-const REFUSED_PAUSE_MS = 3_600_000;
 /** https://discord.com/developers/docs/interactions/application-commands#registering-a-command */
 const DAILY_LIMIT = 30034;
 
@@ -28,37 +23,40 @@ interface Context extends Pick<AdapterContext, "gateway" | "clock" | "logger"> {
 }
 
 /** Until the table is registered or the run ends. `report` gets why it is not, and undefined once it is. */
-export async function keepRegistered(
+export function keepRegistered(
   { caller, applicationId, gateway, clock, logger, signal }: Context,
   report: (trouble: RegistrationTrouble | undefined) => void,
 ): Promise<void> {
-  for (let attempt = 1; !signal.aborted; attempt++) {
-    const commands = gateway.commands();
-    let pauseMs = backoffMs(QUICK_PAUSE, attempt);
-    try {
+  let commands: readonly CommandSpec[] = [];
+  return untilRegistered<RegistrationTrouble>({
+    async register() {
+      commands = gateway.commands();
       const isChanged = await registerCommands(caller, applicationId, commands);
       if (isChanged) logger.info({}, "registered the slash commands with Discord");
-      if (attempt > 1) report(undefined);
-      return;
-    } catch (error) {
-      if (signal.aborted) return;
-      let hint = "Hookgate tries again within a minute. The commands that were registered before stay.";
-      if (isRefused(error) || attempt >= QUICK_ATTEMPTS) {
-        const trouble = troubleOf(error, commands, applicationId);
-        hint = trouble.hint;
-        report(trouble);
-        pauseMs = REFUSED_PAUSE_MS;
-      }
+    },
+    read: (error) => ({ isRefused: isRefused(error), askedMs: askedMs(error) }),
+    troubleOf: (error) => troubleOf(error, commands, applicationId),
+    report,
+    failed(error, attempt, trouble) {
+      const hint = trouble?.hint ?? TRIED_AGAIN;
       logger.warn(
         { attempt, error: describeFailure(error), hint },
         "could not register the slash commands with Discord",
       );
-    }
-    await wait(clock, pauseMs, signal).catch(() => {}); // the loop's condition sees the end of the run
-  }
+    },
+    clock,
+    signal,
+  });
 }
 
-/** Discord's own word on the table, which the next minute does not change. A limit names its time, and is tried again quickly. */
+const TRIED_AGAIN =
+  "Hookgate tries again within a minute, or after the time that a limit names. The commands that were registered before stay.";
+
+function askedMs(error: unknown): number | undefined {
+  return error instanceof Limited || error instanceof InvalidRequestPause ? error.afterMs : undefined;
+}
+
+/** Discord's own word on the table, which the next minute does not change. A limit is none: it names its time. */
 function isRefused(error: unknown): boolean {
   if (!(error instanceof Refusal) || !isDiscordsOwn(error) || isTokenRefused(error)) return false;
   return error.status >= 400 && error.status < 500 && (error.status !== 429 || error.code === DAILY_LIMIT);

@@ -118,6 +118,27 @@ it.each([
   },
 );
 
+it("a registration that a limit refuses is tried again after the time that the limit names, and is not reported", async () => {
+  fake.fail({
+    method: "PUT",
+    path: "/commands",
+    action: { kind: "rate-limit", retryAfterS: 90, scope: "user" },
+  });
+  const gateway = new RecordingGateway();
+  gateway.table = table;
+  const clock = new ManualClock(Date.now());
+  const rig = await startRig(fake, { gateway, clock });
+  const failures = () => rig.logger.lines.filter((line) => line.includes("could not register")).length;
+  await until(() => failures() === 1, "the limit");
+  await clock.advance(89_000);
+  expect(failures()).toBe(1);
+  await clock.advance(2_000);
+  await until(() => fake.world.commands.length === 2, "the table");
+  expect(puts()).toBe(2);
+  expect(gateway.states.filter(({ hint }) => hint !== undefined)).toEqual([]);
+  await rig.stop();
+});
+
 it("a failing registration does not stop the adapter, and is said", async () => {
   fake.fail({ path: "/commands", times: 10, action: { kind: "status", status: 500 } });
   const gateway = new RecordingGateway();
