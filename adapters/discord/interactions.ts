@@ -10,6 +10,7 @@ import { MAX_CHOICE_LENGTH, MAX_CHOICES } from "../../src/domain/chat/command.js
 import type { ActionEvent, CommandEvent } from "../../src/domain/chat/event.js";
 import type { Form } from "../../src/domain/chat/message.js";
 import { ExchangeError } from "../../src/fast/exchange.js";
+import { InFlight } from "../../src/lib/concurrency/in-flight.js";
 import { errorMessage } from "../../src/lib/errors.js";
 import type { Logger } from "../../src/lib/logger.js";
 import { doubledMs } from "../../src/lib/time/backoff.js";
@@ -49,7 +50,7 @@ interface Context {
 
 export class Interactions {
   readonly #context: Context;
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #underWay = new InFlight();
   /** By interaction, while its acknowledgement is under way. */
   readonly #acknowledging = new Map<string, Promise<void>>();
 
@@ -60,7 +61,7 @@ export class Interactions {
   /** Resolves when the interaction is on disk; the acknowledgement then goes its own way. Undefined: nothing to store. */
   take(payload: InteractionPayload, self: Self, raw: unknown): Promise<void> | undefined {
     if (payload.type === InteractionType.autocomplete) {
-      this.#track(this.#complete(payload));
+      void this.#underWay.add(this.#complete(payload));
       return undefined;
     }
     const event = this.#decode(payload, self, raw);
@@ -72,8 +73,8 @@ export class Interactions {
   }
 
   /** Resolves when no acknowledgement is under way. */
-  async idle(): Promise<void> {
-    await Promise.allSettled(this.#underWay);
+  allEnded(): Promise<void> {
+    return this.#underWay.allEnded();
   }
 
   #decode(payload: InteractionPayload, self: Self, raw: unknown): CommandEvent | ActionEvent | undefined {
@@ -99,7 +100,7 @@ export class Interactions {
       if (this.#acknowledging.get(id) === settled) this.#acknowledging.delete(id);
     });
     this.#acknowledging.set(id, settled);
-    this.#track(settled);
+    void this.#underWay.add(settled);
   }
 
   /**
@@ -160,12 +161,6 @@ export class Interactions {
         return;
       }
     }
-  }
-
-  #track(task: Promise<void>): void {
-    this.#underWay.add(task);
-    const clear = () => void this.#underWay.delete(task);
-    task.then(clear, clear);
   }
 }
 

@@ -166,8 +166,8 @@ export class Run {
   async end(): Promise<void> {
     const { clock, logger } = this.#context;
     this.#intake.close();
-    const drained = Promise.all([...this.#sessions.values()].map((session) => session.idle())).then(() =>
-      this.#interactions.idle(),
+    const drained = Promise.all([...this.#sessions.values()].map((session) => session.allEnded())).then(() =>
+      this.#interactions.allEnded(),
     );
     const limit = new AbortController();
     await Promise.race([drained, wait(clock, DRAIN_WITHIN_MS, limit.signal).catch(() => {})]); // aborted just below

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import type { SessionInfo } from "@discordjs/ws";
 import { z } from "zod";
+import { InFlight } from "../../../src/lib/concurrency/in-flight.js";
 import type { Ledger } from "./ledger.js";
 
 /** More events are never on their way to the disk: hearing stops long before. */
@@ -41,8 +42,7 @@ export class Session {
   #entries: Entry[] = [];
   #head = 0;
   #highest = 0;
-  #underWay = 0;
-  #idle: (() => void)[] = [];
+  readonly #underWay = new InFlight();
 
   /** `account`: a stored session of another account, or of another server, is not resumed. */
   constructor(ledger: Ledger, shardId: number, account: string) {
@@ -98,7 +98,7 @@ export class Session {
     this.#highest = s;
     const entry: Entry = { s, isDone: false, channelId: undefined, messageId: undefined };
     this.#entries.push(entry);
-    this.#underWay++;
+    this.#underWay.start();
     return entry;
   }
 
@@ -110,22 +110,17 @@ export class Session {
   end(entry: Entry): void {
     entry.isDone = true;
     this.#advance();
-    this.#settled();
+    this.#underWay.end();
   }
 
   /** The event is not on disk and will not be in this run: nothing after it counts as durable either. */
   abandon(): void {
-    this.#settled();
+    this.#underWay.end();
   }
 
   /** Resolves when every event begun has ended or was abandoned. */
-  idle(): Promise<void> {
-    return this.#underWay === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve));
-  }
-
-  #settled(): void {
-    this.#underWay--;
-    if (this.#underWay === 0) for (const resolve of this.#idle.splice(0)) resolve();
+  allEnded(): Promise<void> {
+    return this.#underWay.allEnded();
   }
 
   #advance(): void {
