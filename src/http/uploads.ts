@@ -182,7 +182,9 @@ function unavailable(cause: unknown): HookgateError {
   return new HookgateError({
     code: "UPLOADS_UNAVAILABLE",
     message: "the gateway cannot use its folder of files at the moment",
-    hint: "The operator of the gateway has to give it access: /status names the reason. Then try again later.",
+    hint: isGone(cause)
+      ? "The folder was deleted, or its disk is not mounted: the operator of the gateway has to restore it. Then try again later."
+      : "The operator of the gateway has to give it access: /status names the reason. Then try again later.",
     retryable: true,
     cause,
   });

@@ -311,6 +311,14 @@ describe("the folder of uploads", () => {
     expect(await (await download()).text()).toBe("the bytes");
     expect((await upload()).status).toBe(201);
     expect(await live.get("/readyz")).toMatchObject({ state: "ready" });
+    rmSync(folder, { recursive: true });
+    const answer = await download();
+    expect([answer.status, await answer.json()]).toMatchObject([
+      503,
+      { error: { hint: expect.stringMatching(/^The folder was deleted, or its disk is not mounted: the operator/) } },
+    ]);
+    expect((await upload()).status).toBe(201);
+    expect((await download()).status).toBe(404);
   });
 });
 
