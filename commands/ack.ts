@@ -1,4 +1,4 @@
-/** `/ack ID`: somebody has it. Of a card or a message of many: all of them. */
+/** `/ack ID`: acknowledges an alert; for a card or a message of several alerts, all of them. */
 import { done, momentText } from "./alerts/done.js";
 import { ALERT_ID, actorOf, idOf, lengthOf, needAlerts } from "./alerts/need.js";
 import { defineCommand } from "./define.js";

@@ -1,4 +1,4 @@
-/** `/add-task TITLE`: gives somebody a task; oneself when nobody is named. */
+/** `/add-task TITLE`: gives a task to a person or a runner; without a name, to the person who gives the command. */
 import { defineCommand } from "./define.js";
 import { taskOptions } from "./task.js";
 import { addTask as createTask } from "./tasks/add.js";

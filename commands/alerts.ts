@@ -1,4 +1,4 @@
-/** `/alerts [open|mine|all]`: what is open; `show` one; and what people do with one besides `/ack` and `/snooze`. */
+/** `/alerts [open|mine|all]`: the open alerts; `show` one; and actions on one besides `/ack` and `/snooze`. */
 
 import { isOpen } from "../src/domain/alerts/alert.js";
 import { parseAddress } from "../src/domain/chat/address.js";
@@ -68,7 +68,7 @@ async function assign(deps: CommandDeps, context: CommandContext): Promise<Comma
   return done({ ...acted, note }, { verb: "Taken", event: "assign" }, answering(deps));
 }
 
-/** Says so when nobody is left to tell: whoever pressed relies on it. */
+/** Reports when no person is left to notify: the person who pressed relies on the escalation. */
 async function escalate(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const desk = needAlerts(deps);
   const id = await idIn(deps, context);

@@ -1,4 +1,4 @@
-/** Answers: the message, the data behind it, and the buttons for what one does next. */
+/** Answers: the message, the data behind it, and the buttons for the next actions. */
 import type { Button, OutboundMessage } from "../src/domain/chat/message.js";
 import { type CommandAnswer, UnclearOption } from "../src/gateway/commands.js";
 import { HookgateError } from "../src/lib/errors.js";
@@ -36,7 +36,7 @@ export function answer(parts: AnswerParts): CommandAnswer {
   };
 }
 
-/** What somebody named by an option is not there; the nearest that is gets suggested, and what there is can be chosen. */
+/** The error for a name in an option that does not exist. It suggests the nearest known name, and the person can choose one that exists. */
 export function notFound(
   what: string,
   name: string,
@@ -54,12 +54,12 @@ export function notFound(
   return new UnclearOption(facts, option, name);
 }
 
-/** An option is left out that the action needs: what there is can be chosen. */
+/** The error for a missing option that the action needs: the person can choose an existing value. */
 export function missing(what: string, hint: string, option: string): UnclearOption {
   return new UnclearOption({ code: "BAD_USAGE", message: `Missing: ${what}.`, hint }, option);
 }
 
-/** What somebody wrote fits several. */
+/** The error for a name that fits several. */
 export function ambiguous(what: string, name: string, option: string): UnclearOption {
   return new UnclearOption(
     { code: "BAD_USAGE", message: `More than one ${what} fits "${clip(name, 80)}".` },
@@ -70,7 +70,7 @@ export function ambiguous(what: string, name: string, option: string): UnclearOp
 
 const UNKNOWN_NAMES: ReadonlySet<string> = new Set(["NOT_FOUND", "PLAN_NOT_FOUND", "TASK_ASSIGNEE"]);
 
-/** What is not known by the name that an option gave becomes a choice, too, when it is not the command that finds out. */
+/** When the work behind a command, and not the command itself, finds the name in an option unknown, the person gets a choice, too. */
 export async function choosing<T>(option: string, typed: string, work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -1,4 +1,7 @@
-/** `/audit [filter]`: who did what, newest first: hooks that were switched, messages that were released, commands that were refused. */
+/**
+ * `/audit [filter]`: the actions of people, newest first: hooks that were switched, messages that were released, commands that were
+ * refused.
+ */
 import type { CommandSpec, OptionSpec } from "../src/domain/chat/command.js";
 import { conversationOf } from "../src/domain/chat/event.js";
 import type { AuditEntry } from "../src/domain/store.js";
@@ -76,7 +79,7 @@ export const audit = defineCommand({
   },
 });
 
-/** Through all that is kept, newest first, a part at a time, so that messages are handled in between. */
+/** Reads through all stored entries, newest first, a part at a time, so that messages are handled in between. */
 async function* entriesOf({ store }: CommandDeps): AsyncGenerator<AuditEntry> {
   let before: number | undefined;
   for (;;) {
@@ -93,7 +96,7 @@ interface AuditFilter {
   outcome: string | undefined;
 }
 
-/** `Otto refused`, `refused /outbox purge`: an outcome may stand beside other words. */
+/** `Otto refused`, `refused /outbox purge`: an outcome may be beside other words. */
 function filterIn(asked: string): AuditFilter {
   const all = asked.toLowerCase().split(/\s+/);
   const outcome = all.find((one) => OUTCOMES.has(one));
@@ -116,7 +119,7 @@ async function search(
   return found;
 }
 
-/** The account of the only person whose name has these words. Throws when several have; undefined for what is no person. */
+/** The account of the only person whose name has these words. Throws when several people have; undefined for words that name no person. */
 async function accountNamed(
   deps: CommandDeps,
   part: string,
@@ -138,14 +141,14 @@ async function accountNamed(
 
 const accountOf = ({ operator: { platform, userId } }: AuditEntry) => `${platform}:${userId}`;
 
-/** Anybody may choose an operator's name on most platforms: who has no role is shown by the account. */
+/** On most platforms, all people can choose the name of an operator: a person without a role is shown by the account. */
 function nameOf({ operator: { platform, userId, displayName, role } }: AuditEntry): string {
   const account = `${platform}:${userId}`;
   if (displayName === undefined) return account;
   return role === undefined ? `${account} (${displayName})` : displayName;
 }
 
-/** `/hooks disable greeter`; of what is no command, its own word: `reveal greeter at inbound_claim, m5:inbound_claim`. */
+/** `/hooks disable greeter`; an entry of no command has its own word: `reveal greeter at inbound_claim, m5:inbound_claim`. */
 async function whatOf(
   deps: CommandDeps,
   { action, target = "", details }: AuditEntry,
@@ -164,7 +167,7 @@ async function whatOf(
 
 /** A run and a dispatch by the hook and the point, a message by its chat, as far as they are on record; the id comes last. */
 async function namedTarget(deps: CommandDeps, target: string): Promise<string> {
-  // The history may be damaged: who did what is shown all the same.
+  // The history may be damaged: the actions of people are shown all the same.
   const name = await nameOfTarget(deps, target).catch(() => undefined);
   return name === undefined ? target : `${name}, ${target}`;
 }
@@ -195,7 +198,7 @@ function placedOf(options: readonly OptionSpec[], given: Readonly<Record<string,
   return end < 0 ? applicable : applicable.slice(0, end);
 }
 
-/** Where one entry stands for many of a command, with other options, too. */
+/** The text for an entry that covers several uses of a command, also with other options; empty otherwise. */
 function timesOf({ target = "", details }: AuditEntry, now: number): string {
   if (typeof details !== "object" || details === null || !("times" in details)) return "";
   const { times } = details;

@@ -1,4 +1,7 @@
-/** `/claim CODE`: the first owner on a platform, by the one-time code that the gateway prints. Owners list and remove claims, and get new codes. */
+/**
+ * `/claim CODE`: the first owner on a platform, by the one-time code that the gateway prints. Owners list and remove claims, and get new
+ * codes.
+ */
 import { formatAddress } from "../src/domain/chat/address.js";
 import { hasRole } from "../src/domain/chat/identity.js";
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
@@ -41,7 +44,7 @@ export const claim = defineCommand({
 
 async function claimed(claims: Claims, typed: string, { operator, at, from, logger }: CommandContext) {
   const person = personOf(operator);
-  // A code that is not used up here could be used by anyone who reads it.
+  // A code that is not used up here could be used by any reader of it.
   const isExposed = () => {
     const isVoid = from?.isOpen === true && claims.expose(typed);
     if (isVoid) logger.warn({ person }, "an owner code was typed where others could read it, and is void");
@@ -97,7 +100,7 @@ const EXPOSED = {
   hint: "`npx hookgate claim` on the gateway's machine prints a new one. Send it in a direct message.",
 };
 
-/** A refusal, not a failure: it is answered privately, because everybody in a room may read what is wrong with a code. */
+/** A refusal, not a failure: it is answered privately, because all people in a room could read the fault of a code. */
 function refused({ message, hint: next }: typeof EXPOSED, isOpen = false): CommandAnswer {
   const hint = isOpen && !next.includes("direct message") ? `${next} Send the code in a direct message.` : next;
   return answer({

@@ -1,6 +1,6 @@
 /**
- * A command as one declaration: its name, subject, role, options, and for each thing that it does a summary and what runs. The command line,
- * `/help`, completion, the platforms' own menus, the HTTP API and docs/commands.md derive from it.
+ * A command as one declaration: its name, subject, role, options, and for each action a summary and the function that runs. The command
+ * line, `/help`, completion, the platforms' own menus, the HTTP API and docs/commands.md derive from it.
  */
 import type { CommandSpec, OptionSpec, OptionValue } from "../src/domain/chat/command.js";
 import { hasRole, type Operator, type Role } from "../src/domain/chat/identity.js";
@@ -8,7 +8,7 @@ import type { Command, CommandAnswer, CommandContext } from "../src/gateway/comm
 import type { CommandDeps } from "./deps.js";
 import type { GroupId } from "./groups.js";
 
-/** `specs`: every command there is, those of plugins included. */
+/** `specs`: all commands, also those of plugins. */
 type Run = (
   deps: CommandDeps,
   context: CommandContext,
@@ -30,12 +30,12 @@ interface Declaration extends CommandSpec {
   group: GroupId;
   /** The options besides `action`. */
   options: readonly OptionSpec[];
-  /** Whether this person may do this, where roles are not all that it takes: see `Command`. */
+  /** Whether this person may do this, where a role is not enough: see `Command`. */
   allows?(deps: CommandDeps, operator: Operator, options: Values): Promise<boolean>;
   answersWithNote?: Command["answersWithNote"];
 }
 
-/** What it does: one thing, or one of several. The first action is the default; `yields` as in `OptionSpec`. */
+/** The work of a command: one thing, or one of several actions. The first action is the default; `yields` as in `OptionSpec`. */
 type Doing = { run: Run } | { actions: Readonly<Record<string, Action>>; yields?: boolean };
 
 export interface CommandDefinition {

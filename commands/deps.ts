@@ -1,4 +1,4 @@
-/** What the commands drive, as types: the composition root passes the real parts in. Nothing here names a platform. */
+/** Types of the parts that the commands use: the composition root passes the real parts in. Nothing here names a platform. */
 
 import type { Alerts } from "../src/alerts/alerts.js";
 import type { SlaDesk } from "../src/alerts/sla/desk.js";
@@ -63,22 +63,25 @@ export interface CommandDeps {
   status(): GatewayStatus | Promise<GatewayStatus>;
   /** An operator sends a held or dead delivery after all, and the outbox looks at it now. False when it is neither. */
   release(deliveryId: string, confirmed: boolean): Promise<boolean>;
-  /** Deletes deliveries that will not be sent, and dead messages of the inbox (`m5`); hooks are notified of deliveries that were held. Resolves with the ids of those that it deleted. */
+  /**
+   * Deletes deliveries that will not be sent, and dead messages of the inbox (`m5`); hooks are notified of deliveries that were held.
+   * Resolves with the ids of the deleted ones.
+   */
   discard(ids: readonly string[]): Promise<string[]>;
   /** Cancels a delivery that waits for its turn. False when it does not wait any more. */
   withdraw(deliveryId: string, reason: string): Promise<boolean>;
   /** Ends a delivery that is not done yet; parts that were sent stay. Undefined when it is not open any more. */
   cancelRest(deliveryId: string, reason: string): Promise<CancelledRest | undefined>;
-  /** Ends a pause, or all; what waited is sent now. Resolves with the keys of those that were there. */
+  /** Ends a pause, or all; waiting deliveries are sent now. Resolves with the keys of the pauses that were in force. */
   liftPauses(key?: string): Promise<string[]>;
   /** A dead inbox row is handled again, now. False when it is not dead. */
   revive(inboxId: number): Promise<boolean>;
   /** Why a claim that a hook made by hand cannot be carried out; undefined when it can. */
   refuseClaim?(claim: Readonly<Record<string, unknown>>): string | undefined;
-  /** Plans that are carried out, and when they begin by themselves. */
+  /** Plans that are carried out, and when they start by themselves. */
   missions?: MissionDesk;
   schedules?: ScheduleDesk;
-  /** Hooks that stand in files. */
+  /** Hooks that are defined in files. */
   automations?: AutomationDesk;
   /** Events from other systems of which some wait, or were refused because too many do. */
   eventLoad?(): readonly EventLoad[];
@@ -87,34 +90,34 @@ export interface CommandDeps {
   roleToHear: RoleToHear;
   /** SLA clocks and policies. */
   sla?: SlaDesk;
-  /** Alerts: what is open, and what people do with it. */
+  /** Alerts: the open ones, and the actions of people on them. */
   alerts?: AlertDesk;
   /** The address as it is now, with the bot account, then those that the chat had before it moved. */
   addressesOf?(at: Address): Address[];
   /** How people call a chat, where the platform knows. */
   placeName?(at: Address): string | undefined;
-  /** What was loaded, and what could not be. */
+  /** Plugins that were loaded, and plugins that could not be loaded. */
   plugins?(): readonly PluginInfo[];
-  /** Everything that is wrong with the configuration and with what it names, a rejected newer version included. */
+  /** All problems of the configuration and of the parts that it names, also of a rejected newer version. */
   problems?(): Promise<readonly { of: string; text: string }[]>;
-  /** Why no message gets to a configured hook; undefined when one may. */
+  /** Why no message reaches a configured hook; undefined when one may. */
   whyUnreached?(hookId: string): string | undefined;
   /** Sections of the configuration and variables that changed since the start, and that only a restart applies. */
   needRestart?(): readonly string[];
   /** Commands of plugins, for /help. */
   pluginCommands?(): readonly CommandSpec[];
-  /** What is said of hooks beside the registry. */
+  /** Switches of hooks, beside the registry. */
   switches?: {
-    /** Holds from now on, for a registration to come too: a plugin that is loaded again. Stored where the configuration says otherwise. */
+    /** Holds from now on, also for a later registration, such as a plugin that is loaded again. Stored where the configuration differs. */
     set(hookId: string, enabled: boolean, by: string): Promise<void>;
-    /** The configuration's own word, which holds again after a restart. */
+    /** The switch in the configuration, which holds again after a restart. */
     configured(hookId: string): boolean | undefined;
-    /** The switch in chat that is in force, while what the configuration or the plugin says of the hook differs. */
+    /** The switch in chat that is in force, while the configuration or the plugin has another value for the hook. */
     inForce(hookId: string): HookSwitch | undefined;
   };
   /** Owners who were claimed in chat. */
   claims?: OwnerClaims;
-  /** What is asked again after a crash. */
+  /** Dispatches that are asked again after a crash. */
   attempts?: Pick<Attempts, "crashed">;
   /** Hooks that are being fired by hand. */
   inFlight: HooksInFlight;

@@ -1,4 +1,4 @@
-/** `/digest`: what is open and what happened in the last day, in one message. */
+/** `/digest`: open matters and the events of the last day, in one message. */
 import { alertData, needAlerts } from "./alerts/need.js";
 import { defineCommand } from "./define.js";
 

@@ -94,8 +94,8 @@ async function showFiring(
   record: DispatchRecord,
 ): Promise<CommandAnswer> {
   const name = target.kind === "hook" ? target.hook.id : target.point.name;
-  // What a person wrote is not shown by way of a test: /run … reveal asks for the role and is recorded.
-  // What a configured hook made may hold what its steps read in other chats.
+  // A test does not show people's words: /run … reveal asks for the role and is recorded.
+  // The result of a configured hook may hold what its steps read in other chats.
   const isOpen = source !== "last" && !record.runs.some(({ hookId }) => deps.automations?.get(hookId) !== undefined);
   const effects = await effectsIn(deps, context, record);
   const failed = hasFailed(record) || record.runs.some(hasFailed);

@@ -25,7 +25,7 @@ export interface Firing {
   dryRun: boolean;
 }
 
-/** The record of the dispatch, or the error that tells which run is in the way. */
+/** The record of the dispatch, or the error that names the run in the way. */
 export async function fire(deps: CommandDeps, context: CommandContext, firing: Firing): Promise<DispatchRecord> {
   const { point, phase, payload, dryRun } = firing;
   const hookId = firing.hookId ?? dueHook(deps, point, payload)?.id;
@@ -43,7 +43,7 @@ export async function fire(deps: CommandDeps, context: CommandContext, firing: F
   const now = deps.clock.now();
   const { causeId } = context;
   const dispatchId = causeId === undefined ? newId(BY_HAND, now) : `${BY_HAND}_${causeId}`;
-  // Over HTTP nobody gives the command again, and a dry run may be done twice.
+  // A command over HTTP is not given again, and a dry run may be done twice.
   const before = causeId === undefined || dryRun ? undefined : await beginOnce(deps, dispatchId);
   if (before !== undefined) return before;
   const end = deps.inFlight.add(hookIds, { runId: dispatchId, since: now });
@@ -108,7 +108,10 @@ function refuseRunning(deps: CommandDeps, hookIds: readonly string[]): void {
   });
 }
 
-/** Refuses while this hook runs; other hooks of its point do not count, because at a busy point one always runs. Nor does what the command itself set off. */
+/**
+ * Refuses while this hook runs. Other hooks of its point do not count, because at a busy point one always runs. Hooks that the command
+ * itself set off do not count either.
+ */
 function refuseLive({ registry }: CommandDeps, { causeId }: CommandContext, hookId: string): void {
   const running = registry
     .running()
@@ -140,7 +143,7 @@ function progressText(
     .join("\n\n");
 }
 
-/** A payload that tells its standing is fired with it, as the gateway would. */
+/** A payload that has `access` is fired with that access, as by the gateway. */
 function accessOf(payload: unknown): "allowed" | "denied" | undefined {
   const access = typeof payload === "object" && payload !== null && "access" in payload ? payload.access : undefined;
   return access === "allowed" || access === "denied" ? access : undefined;

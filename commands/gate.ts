@@ -103,8 +103,8 @@ async function release(deps: CommandDeps, context: CommandContext): Promise<Comm
 }
 
 /**
- * Opening a gate sets aside what its group brought, and starts the groups behind it up to the next gates: that takes the role of
- * everyone who had or gets a task of them.
+ * Opening a gate sets aside the results of its group, and starts the groups behind it up to the next gates: this takes the role of every
+ * person who had or gets a task of them.
  */
 async function roleToRelease(deps: CommandDeps, { id, plan, taskIds }: Mission, name: string): Promise<Role> {
   const desk = needTasks(deps);

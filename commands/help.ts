@@ -49,7 +49,7 @@ export const help = defineCommand({
   },
 });
 
-/** What a person may use. `/task` needs no role, and is offered without one only to people who were given a task. */
+/** The commands that a person may use. `/task` needs no role; people without a role see it only when they were given a task. */
 export async function offeredTo(
   operator: Operator,
   specs: readonly CommandSpec[],
@@ -60,7 +60,7 @@ export async function offeredTo(
   return mine.filter(({ name }) => name !== task.spec.name);
 }
 
-/** For people without a role: what this account is, the few commands they may use, and how to get more. */
+/** For people without a role: introduces this account, lists the few commands that they may use, and shows how to get more. */
 function introduction(mine: readonly CommandSpec[]): CommandAnswer {
   return answer({
     text: [

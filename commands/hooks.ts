@@ -1,4 +1,4 @@
-/** `/hooks`: what is installed, what it does, and switching it. */
+/** `/hooks`: lists the installed hooks, describes them and switches them. */
 import { type CommandDefinition, defineCommand } from "./define.js";
 import { explainAdding } from "./hooks/add.js";
 import { showBroken } from "./hooks/broken.js";
@@ -76,5 +76,5 @@ export const hooks: CommandDefinition = defineCommand({
   ],
 });
 
-/** For a word that is no filter and may be a slip of one of them. */
+/** For a word that is no filter and may be a misspelled one. */
 const actionNames = () => hooks.spec.options.find(({ name }) => name === "action")?.choices ?? [];

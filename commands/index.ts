@@ -1,4 +1,4 @@
-/** The table of operator commands, one a file, in the order in which they are listed within their subject (`groups.ts`). */
+/** The table of operator commands, one command a file, in the order in which they are listed within their subject (`groups.ts`). */
 import type { CommandSpec } from "../src/domain/chat/command.js";
 import type { Command } from "../src/gateway/commands.js";
 import { ack } from "./ack.js";
@@ -38,7 +38,7 @@ const DEFINITIONS = [
   ...[alerts, ack, snooze, silence, sla, digest, oncall],
 ];
 
-/** What the commands are, without what they drive: for the command line, the docs and the platforms' own menus. */
+/** The specs of the commands, without the parts that they use: for the command line, the docs and the platforms' own menus. */
 export const commandSpecs: readonly CommandSpec[] = DEFINITIONS.map(({ spec }) => spec);
 
 export function createCommands(deps: CommandDeps): Command[] {

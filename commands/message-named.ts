@@ -1,4 +1,4 @@
-/** What people copy to name a message: a link or id of its platform, or an id of the gateway as Markdown shows it. */
+/** The names of a message that people copy: a link or id of its platform, or an id of the gateway as Markdown shows it. */
 import type { Address } from "../src/domain/chat/address.js";
 import { addressOf } from "../src/domain/chat/event.js";
 import { publicMessageId, readMessageLink } from "../src/domain/chat/message-link.js";
@@ -17,7 +17,7 @@ export async function messageNamed(deps: CommandDeps, given: unknown): Promise<s
   return ids.length === 1 ? (ids[0] ?? bare) : bare;
 }
 
-/** The same, also by the platform's id: of a message in this chat, or of the only one in all chats when it was asked in none. */
+/** As above, also by the platform's id: of a message in this chat, or of the only one in all chats when the person asked in none. */
 export async function letterNamed(deps: CommandDeps, at: Address | undefined, given: unknown): Promise<string> {
   const named = await messageNamed(deps, given);
   if (named === "" || /^(m\d|d_)/.test(named)) return named;
@@ -29,7 +29,7 @@ export async function letterNamed(deps: CommandDeps, at: Address | undefined, gi
   return row ? `m${row.id}` : ((await deps.store.outbox.findByMessage(at, named))?.id ?? named);
 }
 
-/** What to do with a link that names a group by its public name. */
+/** The advice for a link that names a group by its public name. */
 export function publicLinkText(link: string): string | undefined {
   const messageId = publicMessageId(link);
   return messageId === undefined

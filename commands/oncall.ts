@@ -46,7 +46,7 @@ function lineOf(view: RotaView): string {
   const who = person === undefined ? "⚠ no one is on call" : plain(person);
   const then =
     next === undefined ? "" : `; next: ${plain(next.person)}${next.at === until ? "" : ` from ${time(next.at)}`}`;
-  // The first is the present one where no one is on call now.
+  // The first gap is the present one where no person is on call now.
   const coming = person === undefined ? gaps.slice(1) : gaps;
   const holes = coming.map(({ from, to }) => `${time(from)}${to === undefined ? " on" : ` to ${time(to)}`}`);
   return [

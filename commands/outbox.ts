@@ -1,4 +1,4 @@
-/** `/outbox [list|show|retry|purge|release]`: what was not sent, what was not handled, and what to do about it. */
+/** `/outbox [list|show|retry|purge|release]`: deliveries that were not sent, messages that were not handled, and actions on them. */
 
 import { DELIVERY_STATUSES } from "../src/domain/store.js";
 import { defineCommand } from "./define.js";

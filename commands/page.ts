@@ -1,4 +1,4 @@
-/** Long lists in pages: the slice, the line that says where one is, and the buttons that lead on. */
+/** Long lists in pages: the slice, the line that shows the page, and the buttons that lead on. */
 import type { Button } from "../src/domain/chat/message.js";
 
 export interface Page<T> {
@@ -18,13 +18,13 @@ export function pageOf<T>(all: readonly T[], wanted: number, size: number): Page
   return page;
 }
 
-/** For the headline; empty for a list of one page. Says so when another page was asked for than there is. */
+/** For the headline; empty for a list of one page. Names the page that was asked for when it does not exist. */
 export function pageText({ number, pages, missing }: Page<unknown>): string {
   const missed = missing === undefined ? "" : ` (there is no page ${missing})`;
   return pages > 1 || missing !== undefined ? ` · page ${number} of ${pages}${missed}` : "";
 }
 
-/** How many on a page: what was asked for, within bounds. */
+/** The number of entries on a page: the wanted number, within bounds. */
 export function sizeOf(asked: unknown, usual: number, most: number): number {
   return typeof asked === "number" && asked >= 1 ? Math.min(Math.trunc(asked), most) : usual;
 }

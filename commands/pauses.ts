@@ -1,4 +1,4 @@
-/** `/pauses [list|lift]`: what platforms asked us to wait for, and how to end a wait that is wrong. */
+/** `/pauses [list|lift]`: the waits that platforms asked for, and how to end a wrong one. */
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { formatDuration } from "../src/lib/time/duration.js";
 import { answer, badUsage, commandButton, missing, notFound, word } from "./answer.js";
@@ -7,7 +7,7 @@ import type { CommandDeps } from "./deps.js";
 import { code, count, plain } from "./show/text.js";
 import { conversationText } from "./who.js";
 
-/** So that the answer fits one message; `--json` has them all. */
+/** This limit keeps the answer within one message; `--json` has all pauses. */
 const MAX_SHOWN = 20;
 
 export const pauses = defineCommand({

@@ -1,4 +1,4 @@
-/** `/replay ID`: fires a journalled dispatch once more, with the payload that it had. Dry unless said otherwise. */
+/** `/replay ID`: fires a journalled dispatch again, with its former payload. Dry unless the operator asks for live. */
 import { DUE_POINT } from "../src/domain/automation.js";
 import type { DispatchRecord, RunRecord } from "../src/domain/journal.js";
 import type { CommandContext } from "../src/gateway/commands.js";
@@ -136,7 +136,7 @@ function fireAgain(
   });
 }
 
-/** What was not called in a dry run is not compared, and neither are hooks behind it that had no turn then. */
+/** Hooks that a dry run did not call are not compared, and neither are hooks behind them that had no turn then. */
 function differences(then: readonly RunRecord[], now: readonly RunRecord[]): { changes: string[]; uncalled: string[] } {
   const changes: string[] = [];
   const uncalled: string[] = [];
@@ -156,5 +156,5 @@ function differences(then: readonly RunRecord[], now: readonly RunRecord[]): { c
   return { changes, uncalled };
 }
 
-/** It was the last one that had its turn: it claimed, or it failed closed. */
+/** The hook was the last one that had its turn: it claimed, or it failed closed. */
 const endedThen = ({ hookId }: RunRecord, then: readonly RunRecord[]) => then.at(-1)?.hookId === hookId;

@@ -1,4 +1,4 @@
-/** From what an operator typed to a hook or a hook point; a slip gets the nearest name as a suggestion. */
+/** Finds a hook or a hook point by the text that an operator typed; the error for a misspelled name suggests the nearest name. */
 import type { HookInfo } from "../src/hooks/registration/registration.js";
 import type { AnyPoint } from "../src/hooks/signatures.js";
 import { HookgateError } from "../src/lib/errors.js";
@@ -30,7 +30,7 @@ export function resolveHook({ registry, automations }: Desks, id: unknown): Hook
   );
 }
 
-/** A hook's id or a point's name; a hook of the same name goes first. `words`: what else the option takes. */
+/** A hook's id or a point's name; a hook of the same name goes first. `words`: other values of the option. */
 export function resolveTarget(
   { registry, automations }: Desks,
   given: unknown,
@@ -53,7 +53,7 @@ export function resolveTarget(
   );
 }
 
-/** Throws for a hook that has a definition, and a broken one: there is such a hook, and it cannot run. */
+/** Throws for a broken hook that has a definition: the hook exists, and cannot run. */
 function needInForce(automations: Desks["automations"], name: string): void {
   const broken = automations?.broken().find(({ id }) => id === name);
   if (broken === undefined) return;
@@ -84,7 +84,7 @@ function required(value: unknown, what: string, option: string): string {
   throw missing(what, "/hooks lists the hooks.", option);
 }
 
-/** Families of points whose names do not start with one. */
+/** Families of points whose names do not start with a family. */
 const FAMILIES: Readonly<Record<string, string>> = {
   message_received: "inbound",
   inbound_claim: "inbound",

@@ -1,6 +1,7 @@
 /**
- * `/run`: one dispatch (`last`, a row of /runs or an id) or one run of a configured hook, in full: which hooks ran, what each saw and changed, how
- * long it took. For a message or a delivery, by its id, its link or as a reply: everything that it led to. What people wrote stays masked.
+ * `/run`: one dispatch (`last`, a row of /runs or an id) or one run of a configured hook, in full: which hooks ran, what each saw and
+ * changed, how long it took. For a message or a delivery, by its id, its link or as a reply: everything that it led to. People's words stay
+ * masked.
  */
 
 import type { AutomationRun } from "../src/domain/automation.js";
@@ -66,7 +67,7 @@ export const run = defineCommand({
     if (nth)
       return headed(`Number ${given} of what ${code("/runs")} lists now:`, await openDispatch(deps, context, nth));
     const id = given === "" ? context.replyToId : given;
-    // A message or a delivery, also by its platform's id: all that it led to.
+    // A message or a delivery, also by its platform's id: the answer is all records that it led to.
     if (id !== undefined && (given === "" || /^(m?\d+|d_[^:/]+)$/.test(id) || isMessageLink(id))) {
       if (context.options.reveal === true) throw revealsOne(given);
       const found = await whatHappened(deps, context, id);
@@ -126,7 +127,7 @@ const headed = (head: string, shown: CommandAnswer): CommandAnswer => ({
 const seenText = ({ line, at }: SeenRow, { options }: CommandContext, now: number): string =>
   `Number ${String(options.id).trim()} of ${code(line)}, as you saw it ${ago(at, now)}:`;
 
-/** All that a message led to stands in several chats, and is read in one: it stays masked, and a reveal is of one record. */
+/** The records that a message led to are of several chats, and are read in one: they stay masked, and a reveal shows one record. */
 function revealsOne(given: string): HookgateError {
   const named = given === "" ? "" : ` ${given}`;
   const path = given === "" ? "/run, as a reply to the message," : `/run${named}`;
@@ -176,7 +177,10 @@ export async function lastDispatch({ store }: CommandDeps): Promise<DispatchReco
   return newest.find((one) => !isOfCommand(one)) ?? newest[0];
 }
 
-/** A command, the message that gave it, or its answer. What a command fired by hand is what it was given for. */
+/**
+ * The dispatch is of a command, of the message that gave it, or of its answer. A dispatch that a command fired by hand is the purpose of
+ * the command.
+ */
 export function isOfCommand(dispatch: DispatchRecord): boolean {
   const { id, point, cause } = dispatch;
   if (point === "command_invoked") return true;
@@ -190,7 +194,7 @@ export function isOfCommand(dispatch: DispatchRecord): boolean {
   return typeof text === "string" && text.startsWith("/");
 }
 
-/** `remark`: what the record of the dispatch does not know. */
+/** `remark`: facts that the record of the dispatch does not have. */
 export async function showDispatch(
   deps: CommandDeps,
   context: CommandContext,

@@ -1,4 +1,4 @@
-/** `/runs [hook|failed|last]`: what fired lately, newest first, as one numbered list. */
+/** `/runs [hook|failed|last]`: the latest firings, newest first, as one numbered list. */
 import { AUTOMATION_RUN_STATUSES } from "../src/domain/automation.js";
 import type { DispatchFilter, RunRecord } from "../src/domain/journal.js";
 import { answer, commandButton, word } from "./answer.js";
@@ -71,7 +71,7 @@ export const runs = defineCommand({
     const target = isWanted || WORDS.has(asked) ? undefined : resolveTarget(deps, asked, "filter", FILTERS);
     const read = await deps.store.journal.list({ ...filterOf(asked, target), limit: MAX_ROWS });
     const all = isWanted ? read.filter(({ runs }) => runs.some(isWanted)) : read;
-    // What operators' own commands set off would push out what they look for.
+    // Dispatches because of operators' own commands would push out those that they look for.
     const found = asked === "" ? all.filter((dispatch) => !isOfCommand(dispatch)) : all;
     const leftOut =
       found.length < all.length &&
@@ -116,7 +116,7 @@ function filterOf(asked: string, target: Target | undefined): Omit<DispatchFilte
   return target.kind === "hook" ? { hookId: target.hook.id } : { point: target.point.name };
 }
 
-/** What a hook did in a dispatch, as the lists name it. What a configured hook's run became is another list. */
+/** The outcomes of a hook in a dispatch, by their names in the lists. The fates of configured hooks' runs are another list. */
 const WITH_RUN: Readonly<Record<string, (run: RunRecord) => boolean>> = {
   claimed: (run) => run.outcome === "claimed" && !isPutOff(run) && !isBlock(run),
   cancelled: ({ outcome }) => outcome === "cancelled",
@@ -125,7 +125,7 @@ const WITH_RUN: Readonly<Record<string, (run: RunRecord) => boolean>> = {
   "put-off": isPutOff,
 };
 
-/** What was looked for, and what to do. `leftOut`: there is something, which was left out. */
+/** The answer when nothing was found: what was searched, and what to do. `leftOut`: there are dispatches, which were left out. */
 function nothing(deps: CommandDeps, asked: string, target: Target | undefined, leftOut: string | false) {
   return answer({
     text: leftOut ? ["**Only commands fired lately.**", leftOut] : nothingText(deps, asked, target),

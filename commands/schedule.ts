@@ -1,4 +1,4 @@
-/** `/schedule list|add|pause|resume|run|remove`: missions that begin by themselves. */
+/** `/schedule list|add|pause|resume|run|remove`: missions that start by themselves. */
 
 import type { Schedule, ScheduleOutcome } from "../src/domain/orchestrator/schedule.js";
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
@@ -122,7 +122,7 @@ async function add(deps: CommandDeps, context: CommandContext): Promise<CommandA
     timezone: typeof timezone === "string" ? timezone : undefined,
     id: typeof name === "string" ? name : undefined,
     by: whoIs(context.operator),
-    // The same when the command is handled once more after a crash.
+    // The same key when the command is handled again after a crash.
     once: context.causeId,
     address: context.at,
   });

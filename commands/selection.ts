@@ -1,8 +1,8 @@
-/** The buttons of a question about many decide on what the question was about: on anything else they ask again. */
+/** The buttons of a question about many messages decide on those messages only: for other messages they ask again. */
 import { createHash } from "node:crypto";
 import type { CommandContext } from "../src/gateway/commands.js";
 
-/** Names what a question is about, for its buttons: a press must not decide on anything else. */
+/** Names the subject of a question for its buttons: a press must not decide on anything else. */
 export function selectionOf(ids: readonly string[]): string {
   return createHash("sha256")
     .update([...ids].sort().join(" "))

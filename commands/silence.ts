@@ -1,4 +1,4 @@
-/** `/silence add|list|expire`: alerts that match are not told for a while. */
+/** `/silence add|list|expire`: no notifications of matching alerts for a while. */
 
 import type { MaintenanceWindow } from "../src/alerts/silences.js";
 import type { Silence } from "../src/domain/alerts/alert.js";

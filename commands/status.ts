@@ -125,7 +125,7 @@ interface Health {
   plugins: readonly PluginInfo[];
   /** Problems of the configuration, one line each. */
   problems: readonly string[];
-  /** What changed in the configuration, and waits for a restart. */
+  /** Changes in the configuration that wait for a restart. */
   needRestart: readonly string[];
   storeError: string | undefined;
   /** Losses that were noticed in the store's files. */
@@ -134,7 +134,7 @@ interface Health {
   /** Messages that wait for an operator. */
   attention: number;
   held: HeldAfterCrashes;
-  /** What the gateway crashed at, of the last day, and what no work waits for. */
+  /** Dispatches of the last day that crashed the gateway, and that no work waits for. */
   givenUp: readonly CrashedDispatch[];
   openAlerts: number;
   /** SLA policies whose match had no answer. */
@@ -153,7 +153,7 @@ interface HookHealth {
   /** Not run because they failed again and again. */
   breakers: readonly OpenBreaker[];
   problems: readonly Problem[];
-  /** What a person switched in chat, while what is written says otherwise. */
+  /** Hooks that a person switched in chat, while the configuration, the file or the plugin has another value. */
   switched: readonly { id: string; text: string }[];
 }
 
@@ -176,13 +176,13 @@ async function examine(deps: CommandDeps): Promise<Health> {
     readHookRows(deps),
     checkStore(deps),
     deps.problems?.(),
-    deps.store.outbox.oldestOpen().catch(() => undefined), // what is wrong with the store is shown as such
+    deps.store.outbox.oldestOpen().catch(() => undefined), // problems of the store are shown as such
     failingDeliveries(deps.store.outbox, now).catch(() => []), // as above
-    deps.automations?.heldUp().catch(() => undefined), // the same
+    deps.automations?.heldUp().catch(() => undefined), // as above
     heldAfterCrashes(deps).catch(() => ({ tasks: [], missions: [], schedules: [], runs: [] })), // as above
-    silentlyGivenUp(deps).catch(() => []), // the same
-    deps.alerts?.counts({}).catch(() => undefined), // the same
-    unansweredPolicies(deps).catch(() => []), // the same
+    silentlyGivenUp(deps).catch(() => []), // as above
+    deps.alerts?.counts({}).catch(() => undefined), // as above
+    unansweredPolicies(deps).catch(() => []), // as above
   ]);
   const enabled = all.filter((hook) => hook.enabled);
   return {
@@ -333,7 +333,7 @@ function adapterLine(adapter: AdapterStatus, now: number): string {
   return facts.join(" · ");
 }
 
-/** What to do about a platform that answers nobody. */
+/** The advice for a platform that answers no one. */
 function deafFields({ adapters }: GatewayStatus) {
   return adapters.flatMap(({ platform, listening, inviteUrl }) =>
     listening?.isNothing

@@ -1,4 +1,4 @@
-/** `/task`: work that is given to programs, other systems, agents and people, and what becomes of it. */
+/** `/task`: work for programs, other systems, agents and people, and its progress. */
 
 import type { CommandSpec } from "../src/domain/chat/command.js";
 import { hasRole, type Operator } from "../src/domain/chat/identity.js";
@@ -13,7 +13,7 @@ import { needTasks, type TaskDesk, textOf } from "./tasks/desk.js";
 import { listTasks } from "./tasks/list.js";
 import { showTask } from "./tasks/show.js";
 
-/** What a task is made of; for `/add-task` too. */
+/** The options of a task; for `/add-task` too. */
 export const taskOptions: CommandSpec["options"] = [
   { name: "description", summary: "add: what is to be done, in full", type: "string" },
   {
@@ -58,7 +58,7 @@ export const task = defineCommand({
   name: "task",
   group: "tasks",
   summary: "Give work to programs, agents and people, and follow it",
-  // Whoever was given a task may report on it; everything else asks for more.
+  // A person who was given a task may report on it; everything else asks for more.
   role: "anyone",
   actions: {
     list: { summary: "Open tasks", run: (deps, context) => listTasks(needTasks(deps), context, deps.clock.now()) },
@@ -132,7 +132,10 @@ async function cancel(deps: CommandDeps, context: CommandContext): Promise<Comma
   return states ? cancelMany(needTasks(deps), context, states) : act("cancel")(deps, context);
 }
 
-/** Whether somebody may do this to a task. Asked before a button's form is shown and before its press is answered; what a runner asks for besides is seen when it is done. */
+/**
+ * Whether the person may do this to a task. Asked before a button's form is shown and before its press is answered; the role that a runner
+ * needs is checked when the action is done.
+ */
 async function allowsTask(
   { store }: Pick<TaskDesk, "store">,
   operator: Operator,

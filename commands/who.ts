@@ -21,7 +21,7 @@ export function placeWords({ placeName }: Pick<CommandDeps, "placeName">, at: Ad
   return name === undefined || name === "" ? code(formatAddress(at)) : `${plain(name, 64)} on ${at.platform}`;
 }
 
-/** As `placeText`, of a conversation by its key. */
+/** As `placeText`, for a conversation by its key. */
 export function conversationText(deps: Pick<CommandDeps, "placeName">, conversation: string): string {
   const at = parseAddress(conversation);
   return at === undefined ? code(conversation) : placeText(deps, at);

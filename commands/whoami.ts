@@ -53,7 +53,7 @@ export const whoami = defineCommand({
 
 const OWN_GATEWAY = `If you run the gateway yourself: ${code("/claim CODE")} makes you an owner at once. ${code("npx hookgate claim")} on its machine prints the code.`;
 
-/** Who has a role is not offered one. */
+/** A person with a role is not offered a role. */
 function whatFor(role: Role | undefined): string {
   const file = code("hookgate.yaml");
   if (role === "owner") return `To let the gateway listen here in ${file}`;
@@ -62,7 +62,7 @@ function whatFor(role: Role | undefined): string {
   return `The person who runs the gateway can give you a role: these lines in ${file} (or another role in place of operator: viewer, admin, owner), then a restart`;
 }
 
-/** What to paste; merged by hand with what stands there. Ids are quoted: YAML would round long numbers. */
+/** The lines to paste; a person merges them with the existing lines. Ids are quoted: YAML would round long numbers. */
 function configLines({ operator }: CommandContext, person: string, chat: string | undefined): string {
   const lines: string[] = [];
   if (operator.role === undefined) lines.push("operators:", "  operator:", `    - ${JSON.stringify(person)}`);

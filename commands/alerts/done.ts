@@ -1,4 +1,4 @@
-/** The answer to something done with an alert: one short line. What stands on the card changes by itself. */
+/** The answer to an action on an alert: one short line. The card of the alert updates by itself. */
 import { type Alert, stateWord } from "../../src/domain/alerts/alert.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
 import { writeMoment } from "../../src/lib/markdown/tokens.js";
@@ -11,17 +11,17 @@ import { alertData } from "./need.js";
 export interface Acted {
   alerts: Alert[];
   changed: number;
-  /** What came of it besides, for whoever did it. */
+  /** A further result of the action, for the person who did it. */
   note?: string;
 }
 
-/** `event`: as the history calls it, to say who was quicker. */
+/** `event`: its name in the history, to show who was quicker. */
 export interface Deed {
   verb: string;
   event: string;
   /** In a sentence about a person who did it before. Default: the verb. */
   past?: string;
-  /** Markdown that follows what became of it: ` until 9:00`. */
+  /** Markdown that follows the result of the action: ` until 9:00`. */
   until?: string;
 }
 
@@ -60,7 +60,7 @@ function titleAnd({ signal, state }: Alert): string {
 export const momentText = (atMs: number, desk: Pick<AlertDesk, "timezone">): string =>
   writeMoment({ kind: "moment", atMs, style: "f", timezone: desk.timezone() });
 
-/** A second press, or somebody else was quicker. */
+/** The answer to a second press, or when another person was quicker. */
 async function already(
   alert: Alert,
   { verb, event, past = verb.toLowerCase() }: Deed,

@@ -1,4 +1,6 @@
-/** `/alerts [open|mine|all]`: what fires first, then what an operator has or put off; in each the worst first. */
+/**
+ * `/alerts [open|mine|all]`: alerts that fire come first, then those that an operator has or put off; in each group the worst comes first.
+ */
 
 import { urgencyOf } from "../../src/domain/alerts/alert.js";
 import { countTexts } from "../../src/domain/alerts/alert-counts.js";

@@ -1,4 +1,4 @@
-/** What the alert commands have in common: the desk, who acts, and naming an alert. */
+/** Shared parts of the alert commands: the desk, who acts, and naming an alert. */
 
 import type { Actor, Alert } from "../../src/domain/alerts/alert.js";
 import { formatAddress } from "../../src/domain/chat/address.js";
@@ -52,7 +52,7 @@ export async function idOf(alerts: AlertDesk, given: unknown, { at }: Pick<Comma
   });
 }
 
-/** All of one card or message: what is open of it is looked up when something is done with it. */
+/** All alerts of one card or message: the open ones are looked up when an action is done. */
 const isOfMany = (id: string) => /^(?:ac|d)_/.test(id);
 
 export function lengthOf(given: unknown, what: string): number {
@@ -61,7 +61,7 @@ export function lengthOf(given: unknown, what: string): number {
   throw badUsage(`${what} is a length of time such as 15m, 2h or 1d.`);
 }
 
-/** One alert as data: what programs get. */
+/** One alert as data for programs. */
 export function alertData(alert: Alert) {
   const { signal } = alert;
   return {

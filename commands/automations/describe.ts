@@ -1,4 +1,4 @@
-/** A configured hook in words: what starts it, what it does, where it stands. */
+/** A configured hook in words: its trigger, its action and its place. */
 import { basename } from "node:path";
 import type { Definition, Place } from "../../src/automations/definition/definition.js";
 import { formatDuration, writeDuration } from "../../src/lib/time/duration.js";
@@ -28,7 +28,7 @@ export function pipelineText({ context, run }: Definition): string {
   return [...context.map(({ step }) => step.name), `**${run.handler.name}**`].join(" → ");
 }
 
-/** Only what is not the default. */
+/** Only values that differ from the default. */
 export function gatesText({ cooldownMs, concurrency, maxPerHour, whenBusy, retry }: Definition): string {
   return [
     concurrency === 1 ? "one at a time" : `${concurrency} at a time`,
@@ -44,7 +44,7 @@ export function sourceText({ file, line }: Place): string {
   return line === undefined ? basename(file) : `${basename(file)}:${line}`;
 }
 
-/** The definition for `--json` and the API: what it is, not what its options hold. */
+/** The definition for `--json` and the API, without the values of its options. */
 export function definitionData(definition: Definition): Record<string, unknown> {
   const { description, trigger, place, context, run, execution, cooldownMs, concurrency, maxPerHour } = definition;
   return {

@@ -1,4 +1,4 @@
-/** What became of what a run handed to the outbox, in words. `fatesOf` decides what became of it. */
+/** Texts about the fate of the deliveries that a run handed to the outbox; `fatesOf` decides the fate. */
 
 import { DUE_POINT, NO_HERE, STARTED_STATUSES, toolCallsOf } from "../../src/domain/automation.js";
 import { FATES, type Fate, fatesOf, handedOver, type Ran } from "../../src/domain/deliveries/fates.js";
@@ -29,7 +29,7 @@ export interface Effect extends EffectData {
   of?: string;
 }
 
-/** The same for programs; a field is absent when there is nothing of the kind. */
+/** The effect of a run as data for programs; a field is absent when the run has no such delivery. */
 export interface EffectData {
   /** `isInDoubt`: the platform gave no clear answer, so people may have seen the message. */
   withheld?: { delivery: string; status: string; reason?: string | undefined; isInDoubt: boolean }[] | undefined;
@@ -39,7 +39,10 @@ export interface EffectData {
   notKnown?: string[] | undefined;
 }
 
-/** Undefined when its decision was carried out, every tool call went through, and every message that it posted was sent to where it was to go. Of a reply, each state is shown. */
+/**
+ * Undefined when the decision of the run was carried out, every tool call went through, and every message that it posted was sent to its
+ * destination. For a reply, each state is shown.
+ */
 export async function effectOf(deps: CommandDeps, context: CommandContext, ran: Ran): Promise<Effect | undefined> {
   const fates = await fatesOf(deps, ran);
   const readable = await Promise.all(fates.map((fate) => readableFate(deps, context, fate)));
@@ -56,14 +59,14 @@ export async function effectOf(deps: CommandDeps, context: CommandContext, ran: 
   return { instead: insteadFor(ran, fates), text: sentences.join("\n"), ...dataOf(readable) };
 }
 
-/** What `--json` and the API have of it. */
+/** The fields of an effect for `--json` and the API. */
 export const effectData = ({ withheld, toSend, notKnown }: EffectData = {}): EffectData => ({
   withheld,
   toSend,
   notKnown,
 });
 
-/** What the last started run of this hook did. Skipped runs do not count: they posted nothing. */
+/** The effect of the last started run of this hook. Skipped runs do not count: they posted nothing. */
 export async function lastEffect(
   deps: CommandDeps,
   context: CommandContext,
@@ -74,7 +77,7 @@ export async function lastEffect(
   return effect && { ...effect, of: rootOf(last.id) };
 }
 
-/** In place of the outcome of a run in a dispatch, when not all that it handed to the outbox was sent or tool calls failed. */
+/** The text in place of the outcome of a run in a dispatch, when not all of its deliveries were sent or tool calls failed. */
 export async function insteadIn(
   deps: CommandDeps,
   dispatch: Pick<DispatchRecord, "id" | "at">,
@@ -84,7 +87,7 @@ export async function insteadIn(
   return insteadFor(ran, await fatesOf(deps, ran));
 }
 
-/** By run: what stands in place of its outcome. */
+/** By run: the text in place of its outcome. */
 export async function insteadsIn(deps: CommandDeps, dispatch: DispatchRecord): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>();
   for (const run of dispatch.runs) {
@@ -94,7 +97,7 @@ export async function insteadsIn(deps: CommandDeps, dispatch: DispatchRecord): P
   return found;
 }
 
-/** By run: what became of what it handed to the outbox. */
+/** By run: the fate of the deliveries that it handed to the outbox. */
 export async function effectsIn(
   deps: CommandDeps,
   context: CommandContext,
@@ -116,7 +119,7 @@ export function effectTexts({ runs }: DispatchRecord, effects: ReadonlyMap<strin
   });
 }
 
-/** What became of what the runs of one hook handed to the outbox, each once. */
+/** The fate of the deliveries that the runs of one hook handed to the outbox, each text once. */
 export async function effectsOf(
   deps: CommandDeps,
   context: CommandContext,
@@ -145,7 +148,7 @@ async function ranIn(
 /** An answer is due within three seconds. */
 const PATIENCE_MS = 2000;
 
-/** Waits a while until what the run handed to the outbox is sent or withheld. */
+/** Waits a while until the deliveries that the run handed to the outbox are sent or withheld. */
 export async function untilSettled(
   deps: CommandDeps,
   { signal }: Pick<CommandContext, "signal">,
@@ -156,7 +159,7 @@ export async function untilSettled(
   await Promise.all((await fatesOf(deps, ran)).map(({ id }) => watchDelivery(id, parts, until)));
 }
 
-/** The reasons may quote what the reader may not read. */
+/** The reasons may quote texts that the reader may not read. */
 async function readableFate(deps: CommandDeps, context: CommandContext, fate: Fate): Promise<Fate> {
   const { id, delivery, purge } = fate;
   const was = purge?.was && (await readableEnd(deps, context, purge.was, { id }));
@@ -167,7 +170,7 @@ async function readableFate(deps: CommandDeps, context: CommandContext, fate: Fa
   };
 }
 
-/** In the words of a state, what became of all of it; undefined of what was sent. */
+/** The words for the fate of all deliveries; undefined for sent ones. */
 const WORDS: Readonly<Record<Fate["state"], { sign: string; words: string } | undefined>> = {
   withheld: { sign: "⊘", words: "not sent" },
   in_doubt: { sign: "⚠", words: "in doubt" },
@@ -181,17 +184,17 @@ function insteadFor(ran: Ran, fates: readonly Fate[]): string | undefined {
   return parts.filter((part) => part !== undefined).join(", ") || undefined;
 }
 
-/** `✋ claimed` of a run that claimed; `✓ succeeded` of one that let pass. */
+/** `✋ claimed` for a run that claimed; `✓ succeeded` for a run that let pass. */
 export function decidedText({ status, decided }: Pick<Ran, "status" | "decided">): string {
   if (status !== "succeeded") return statusText(status);
   if (decided === "claim") return outcomeText("claimed");
   return decided === "modify" ? outcomeText("modified") : statusText(status);
 }
 
-/** Behind what a run decided that nothing carried out. */
+/** Follows the decision of a run that nothing carried out. */
 export const BY_HAND_MARK = " (by hand: not carried out)";
 
-/** A person fired the hook alone, and nothing waited for what it decided. */
+/** A person fired the hook alone, and nothing waited for its decision. */
 function isOnlyComputed({ status, trigger, event, decided = "pass" }: Ran): boolean {
   const hasDecided = (status === "succeeded" || status === "blocked") && decided !== "pass";
   return hasDecided && trigger === "manual" && event !== DUE_POINT;
@@ -321,7 +324,7 @@ function threadTexts(deps: CommandDeps, ran: Ran): string[] {
   );
 }
 
-/** Names the steps whose condition could not say whether there is something to do. */
+/** Names the steps whose condition could not decide whether there is something to do. */
 export const unansweredTexts = ({ attempts }: Pick<Ran, "attempts">): string[] =>
   (attempts.at(-1)?.steps ?? []).flatMap(({ step, unanswered }, index) =>
     unanswered === undefined

@@ -101,7 +101,7 @@ function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   throw badUsage("The payload must be a JSON object.");
 }
 
-/** What is done, what is under way, what is to come. */
+/** Shows the steps that are done, under way and to come. */
 function createProgress({ id, context, run }: Definition, dryRun: boolean, since: number) {
   const signs: string[] = [...context.map(() => "·"), "·"];
   const names = [

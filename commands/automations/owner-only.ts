@@ -1,6 +1,6 @@
 /**
- * Hooks that run programs: only an owner fires, enables or sees what they printed, in their output or in the words of a failure. Hooks
- * that give work to a runner: who may not give it tasks does not fire or enable them.
+ * Hooks that run programs: only an owner fires or enables them, or sees the output of their programs, also in the words of a failure. Hooks
+ * that give work to a runner: a person who may not give it tasks does not fire or enable them.
  */
 import type { AttemptRecord, AutomationRun } from "../../src/domain/automation.js";
 import type { About } from "../../src/domain/chat/hearing.js";
@@ -21,7 +21,7 @@ export function isOwnerOnly({ automations }: CommandDeps, hookId: string): boole
   return automations?.get(hookId)?.ownerOnly === true;
 }
 
-/** Throws a refusal unless the operator may have these hooks run. A dry run gives nobody work. */
+/** Throws a refusal unless the operator may run these hooks. A dry run gives work to no person and no runner. */
 export function needForRunning(
   deps: CommandDeps,
   context: CommandContext,
@@ -38,7 +38,7 @@ export function needForRunning(
       context.need(role, `${named(one)} gives a task to ${name}, and the role for that is ${role}.`);
 }
 
-/** Whether the operator may fire these hooks live, as `needForRunning` decides it: a button for it is shown to nobody else. */
+/** Whether the operator may fire these hooks live, by the rules of `needForRunning`: only these operators see a button for it. */
 export function mayFireLive(deps: CommandDeps, { operator }: CommandContext, hookIds: readonly string[]): boolean {
   const roles = hookIds.flatMap((id): Role[] => [
     ...(isOwnerOnly(deps, id) ? ["owner" as const] : []),
@@ -47,20 +47,22 @@ export function mayFireLive(deps: CommandDeps, { operator }: CommandContext, hoo
   return hasRole(operator.role, "operator") && roles.every((role) => hasRole(operator.role, role));
 }
 
-/** Whom the hook gives work, with the role that this takes. A name that an event brings may be that of any runner. */
+/** The assignees to whom the hook gives work, with the role that this takes. A name that an event brings may be that of any runner. */
 function givenWork({ automations, tasks }: CommandDeps, hookId: string) {
   const assignees = automations?.get(hookId)?.assignees ?? [];
   if (tasks === undefined) return [];
   return assignees.flatMap((name) => name ?? tasks.assignees()).map((name) => ({ name, role: tasks.roleFor(name) }));
 }
 
-/** What programs printed is for owners. A hook that is gone from its file may have been one that runs them. */
+/** Only owners see the output of programs. A hook that is gone from its file may have run programs. */
 export function maySeeOutput(deps: CommandDeps, { operator }: Reader, hookId: string): boolean {
   if (hasRole(operator.role, "owner")) return true;
   return deps.automations?.get(hookId) !== undefined && !isOwnerOnly(deps, hookId);
 }
 
-/** Steps, prompts and outputs hold what people wrote in any chat, in forms that no mask finds: admins reveal them, of programs owners. */
+/**
+ * Steps, prompts and outputs hold people's words from any chat, in forms that no mask finds: admins reveal them; those of programs, owners.
+ */
 export function mayReveal(deps: CommandDeps, { operator }: CommandContext, hookId: string): boolean {
   return hasRole(operator.role, revealRole(deps, hookId));
 }
@@ -81,10 +83,10 @@ export async function recordReveal({ store, clock }: CommandDeps, { operator }: 
   await store.audit.record({ at: clock.now(), operator, action: "reveal", target, outcome: "done" });
 }
 
-/** In place of what is not for the reader. */
+/** Text in place of parts that are not for the reader. */
 export const HIDDEN = "for owners only";
 
-/** In place of what a step, a prompt or an output holds. */
+/** Text in place of the content of a step, a prompt or an output. */
 function hiddenText(deps: CommandDeps, hookId: string): string {
   return `for ${revealRole(deps, hookId)}s: \`reveal=true\`, which is recorded`;
 }
@@ -95,8 +97,8 @@ export function readingOf(deps: CommandDeps, context: CommandContext, hookId: st
 }
 
 /**
- * In place of what a hook of an operator or a plugin says of something, in errors and reasons, where it is not for the reader; undefined where it is. It
- * may quote what the hook was given, in forms that no mask finds.
+ * Text in place of the errors and reasons of a hook of an operator or a plugin that the reader may not see; undefined where the reader may.
+ * They may quote the input of the hook, in forms that no mask finds.
  */
 async function withheldOf(deps: CommandDeps, context: Reader, of: About): Promise<string | undefined> {
   const role = await deps.roleToHear(of);
@@ -108,12 +110,12 @@ async function withheldOf(deps: CommandDeps, context: Reader, of: About): Promis
 
 const MAY_QUOTE = "it may quote the runner of a task, or the answer to a command";
 
-/** The same for errors. Those of hooks in files may also have what a program printed. */
+/** As `withheldOf`, for errors. Errors of hooks in files may also have the output of a program. */
 const withheldErrors = (deps: CommandDeps, context: Reader, hookId: string, withheld: string | undefined) =>
   isOfPlugin(deps, hookId) || maySeeOutput(deps, context, hookId) ? withheld : HIDDEN;
 
 /**
- * The run as the reader may see it: that it failed is for all, with what it failed is not. `ofPayload`: in place of its reasons and
+ * The run as the reader may see it: all readers see that it failed, but not the error. `ofPayload`: text in place of its reasons and
  * errors, when they may quote a payload that the reader chose and may not have revealed.
  */
 export async function readableRun(
@@ -123,7 +125,7 @@ export async function readableRun(
   ofPayload?: string,
 ): Promise<AutomationRun> {
   const withheld = (await withheldOf(deps, context, aboutRun(whole))) ?? ofPayload;
-  // A payload may have the reason with which a hook before it cancelled. Of what others named, every text is masked.
+  // A payload may have the reason with which a hook before it cancelled. In payloads that others named, every text is masked.
   const isOurs = namedBy(whole.event ?? "") === "us";
   const shown = isOurs ? { ...whole, payload: withoutReasons(whole.payload, withheld) } : whole;
   const run = withheld === undefined ? shown : withoutBlockReason(shown, withheld);
@@ -137,7 +139,7 @@ export async function readableRun(
   };
 }
 
-/** What a run is about: its steps and output may quote the payload of the dispatch. */
+/** The subject of a run: its steps and output may quote the payload of the dispatch. */
 export function aboutRun({ id, dispatchId = id, cause, payload }: AutomationRun): About {
   return { id: dispatchId, cause, payload };
 }
@@ -159,7 +161,7 @@ function readableAttempt(attempt: AttemptRecord, withheld: string): AttemptRecor
   return shown;
 }
 
-/** The same for a dispatch. */
+/** The dispatch as the reader may see it. */
 export async function readableDispatch(
   deps: CommandDeps,
   context: CommandContext,
@@ -173,7 +175,7 @@ export async function readableDispatch(
   return shown;
 }
 
-/** The same for a list. */
+/** A dispatch of a list as the reader may see it. */
 export async function listedDispatch(
   deps: CommandDeps,
   context: CommandContext,
@@ -219,7 +221,7 @@ function readableRunRecord(
 const FAIL_CLOSED = /^(Hook "([^"]+)" (?:failed|was not called) at \S+ and is fail-closed: )/;
 const OF_GATE = /^(?:breaker|cooldown|rate): /;
 
-/** The same for what became of a message. Its reason may be a hook's: of one that blocks, or of one that failed. */
+/** The end of a message as the reader may see it. Its reason may come from a hook that blocks, or from one that failed. */
 export async function readableEnd<T extends { status: string; reason?: string; error?: string }>(
   deps: CommandDeps,
   context: Reader,
@@ -235,7 +237,7 @@ export async function readableEnd<T extends { status: string; reason?: string; e
   return shown;
 }
 
-/** The same for a delivery or a message of the inbox. */
+/** A delivery or a message of the inbox as the reader may see it. */
 export function readableLetter<T extends Delivery | InboxRow>(
   deps: CommandDeps,
   context: CommandContext,
@@ -254,7 +256,7 @@ function readableReason(
 ): string {
   const [, head, failed = ""] = FAIL_CLOSED.exec(reason) ?? [];
   if (head !== undefined) {
-    // What a gate refuses is told in the gateway's own words.
+    // The gateway itself words the refusal of a gate.
     if (isOwnHook(deps, failed) || OF_GATE.test(reason.slice(head.length))) return reason;
     const ofErrors = withheldErrors(deps, context, failed, withheld);
     return ofErrors === undefined ? reason : `${head}${ofErrors}`;
@@ -267,7 +269,7 @@ function readableReason(
   return isOfHook ? withheld : reason;
 }
 
-/** A hook of the gateway itself: its words are no one else's. */
+/** A hook of the gateway itself: its texts quote no other person. */
 function isOwnHook(deps: CommandDeps, hookId: string): boolean {
   const hook = deps.registry.get(hookId);
   return hook !== undefined && hook.pluginId === undefined && deps.automations?.get(hookId) === undefined;

@@ -1,4 +1,4 @@
-/** `/replay ID` of a configured hook's run: once more, with what started it then. */
+/** `/replay ID` for a run of a configured hook: runs the hook again, with what started it then. */
 import type { Definition } from "../../src/automations/definition/definition.js";
 import type { AutomationRun } from "../../src/domain/automation.js";
 import type { DispatchRecord } from "../../src/domain/journal.js";
@@ -47,7 +47,7 @@ export async function replayConfigured(
   ];
   const thenText = before?.instead ?? (isLive ? decidedText(past) : statusText(past.status));
   const nowText = after?.instead ?? dryOutcome(run, !isLive);
-  // What became of a reply then has nothing to compare with: by hand, none is sent.
+  // The fate of the earlier reply has no counterpart: a run by hand sends no reply.
   const wasThen = nowText.includes(BY_HAND_MARK) ? decidedText(past) : thenText;
   const isSame = wasThen === nowText.replace(BY_HAND_MARK, "");
   const changes = isSame || !isCompared ? [] : [`${wasThen} then, ${nowText} now`];
@@ -79,7 +79,7 @@ export async function replayConfigured(
   });
 }
 
-/** The history keeps people's words masked, so the payload comes from the journal. What time started needs none. */
+/** The history keeps people's words masked, so the payload comes from the journal. A run that a time started needs no payload. */
 async function dispatchThen(
   deps: CommandDeps,
   definition: Definition,
@@ -99,7 +99,7 @@ async function dispatchThen(
   });
 }
 
-/** What a person gave to a hook that no payload starts. */
+/** The input that a person gave to a hook that no payload starts. */
 function inputOf(payload: unknown): object | undefined {
   const input = typeof payload === "object" && payload !== null && "input" in payload ? payload.input : undefined;
   return typeof input === "object" && input !== null && Object.keys(input).length > 0 ? input : undefined;

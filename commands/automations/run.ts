@@ -1,4 +1,4 @@
-/** `/run ID` of a configured hook: every attempt with its steps, what it rendered and what came back. */
+/** `/run ID` of a configured hook: every attempt with its steps, its rendered prompt and the output. */
 import type { AutomationRun } from "../../src/domain/automation.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/time/duration.js";
@@ -12,7 +12,7 @@ import { effectData, effectOf } from "./effect.js";
 import { aboutRun, mayFireLive, mayReveal, needForReveal, readableRun, readingOf, recordReveal } from "./owner-only.js";
 import { attemptDetails, automationRunData, hasContent, runLine, statusText, stepTable } from "./show-run.js";
 
-/** Earlier attempts are told in one line each. */
+/** Earlier attempts are shown in one line each. */
 const MAX_EARLIER = 5;
 
 export async function showAutomationRun(
@@ -38,7 +38,7 @@ export async function showAutomationRun(
     text: [
       runLine(run, now, effect?.instead),
       effect?.text,
-      // The effect of a run that succeeded says it.
+      // The effect of a run that succeeded shows the reason.
       run.status !== "succeeded" && run.statusReason && plain(run.statusReason),
       [
         `run ${code(run.id)}`,

@@ -1,4 +1,4 @@
-/** `/runs` of configured hooks: every run with its outcome, those that a gate refused among them. */
+/** `/runs` of configured hooks: every run with its outcome, also runs that a gate refused. */
 import {
   AUTOMATION_RUN_STATUSES,
   type AutomationRun,
@@ -36,13 +36,13 @@ export async function automationFilter(
   if (automations === undefined) return undefined;
   if (asked === ALL) return {};
   if (automations.get(asked)) return { hookId: asked };
-  // Its file is gone or broken; what it did is still known.
+  // The file of the hook is gone or broken; its runs are still known.
   if (!registry.get(asked) && (await automations.runs.brief({ hookId: asked, limit: 1 })).length > 0)
     return { hookId: asked };
   const status = AUTOMATION_RUN_STATUSES.find((one) => one === asked);
-  // What `/status` counts as waiting to be started, for the first time or once more.
+  // `/status` counts these runs as waiting to be started, for the first time or again.
   if (status === "queued") return { status: ["queued", "backgrounded"] };
-  // What failed is the journal's to tell: it knows plugins' failures too.
+  // The journal lists failures: it knows failures of plugins too.
   return status === undefined || status === "failed" ? undefined : { status };
 }
 
@@ -164,7 +164,7 @@ async function rowOf(
   };
 }
 
-/** What was looked for, and what to do. */
+/** The answer when there is no such run: what was searched, and what to do. */
 function noRuns(asked: string, { hookId }: Omit<AutomationRunFilter, "limit">): CommandAnswer {
   return answer({
     text: [
@@ -186,7 +186,7 @@ function noRuns(asked: string, { hookId }: Omit<AutomationRunFilter, "limit">): 
   });
 }
 
-/** What is said of a hook without a run on record. It may have run: old records are deleted, and a killed process may lose the newest. */
+/** The text for a hook without a run on record. It may have run: old records are deleted, and a killed process may lose the newest. */
 export const notRunText = (hookId: string): string =>
   `**No run of ${code(hookId)} is on record.** ${code(`/hooks why ${word(hookId)}`)} shows why.`;
 

@@ -1,4 +1,4 @@
-/** What a run of a configured hook said, and where. */
+/** Why a message of a configured hook's run is not in a thread of its own. */
 
 import type { AutomationRun } from "../../src/domain/automation.js";
 import { handedOver } from "../../src/domain/deliveries/fates.js";
@@ -6,7 +6,6 @@ import { plain } from "../show/text.js";
 
 const MAX_REASON = 300;
 
-/** Why a message of a run is not in a thread of its own. */
 export function whyInChat(run: AutomationRun, deliveryId: string): string | undefined {
   const why = handedOver(run).find(({ delivery }) => delivery === deliveryId)?.noThread;
   return why === undefined ? undefined : `in the chat itself: ${shownReason(why)}`;

@@ -35,7 +35,7 @@ export function statusText(status: AutomationRunStatus): string {
 /** How long the last attempt took; undefined before it starts, and when the end of the process cut it off. */
 export function tookMs({ status, attempts }: AutomationRun, now: number): number | undefined {
   const last = attempts.at(-1);
-  // What runs now of a plugin has no record of its attempt yet.
+  // A running hook of a plugin has no record of its present attempt yet.
   if (status === "running" && last?.status !== "running") return undefined;
   if (last === undefined || (last.endedAt === undefined && last.status !== "running")) return undefined;
   return (last.endedAt ?? now) - last.startedAt;
@@ -70,22 +70,22 @@ export function stepTable(steps: readonly StepRecord[], context: Pick<CommandCon
   );
 }
 
-/** It brought something, such as an answer 500: that fails the run of a step that is required. */
+/** The step has a result that is no success, such as an answer 500: this fails the run when the step is required. */
 function isNotOk(result: unknown): boolean {
   return typeof result === "object" && result !== null && "ok" in result && result.ok === false;
 }
 
-/** What the reader of a run gets to see of what went through it. */
+/** The parts of a run that its reader may see. */
 export interface Reading {
-  /** What steps gave, the prompt and the output: they hold what people wrote. */
+  /** Whether results of steps, the prompt and the output are shown: they hold people's words. */
   isOpen: boolean;
   /** Why a step failed. */
   showsErrors: boolean;
-  /** In place of what is closed. */
+  /** Text in place of hidden parts. */
   hidden: string;
 }
 
-/** What each step gave and what the handler did with it. */
+/** The result of each step and what the handler did with it. */
 export function attemptDetails(attempt: AttemptRecord, reading: Reading, perStep: number): string[] {
   const { isOpen, showsErrors, hidden } = reading;
   const { steps, rendered, output, toolCalls = [], usage } = attempt;
@@ -135,7 +135,7 @@ function usageText({ model, inputTokens, outputTokens, costUsd }: NonNullable<At
   ].join(" · ");
 }
 
-/** The row for `--json` and the API: without what only the queue needs, and without what the reader may not see. */
+/** The row for `--json` and the API, without the fields for the queue, and without parts that the reader may not see. */
 export function automationRunData(
   run: AutomationRun,
   { isOpen, showsErrors }: Pick<Reading, "isOpen" | "showsErrors">,

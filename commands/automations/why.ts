@@ -1,4 +1,4 @@
-/** What stands between a configured hook and its next run, beside what the registry checks: its gates, and what they refused last. */
+/** The gates between a configured hook and its next run, beside the checks of the registry, and the last run that they refused. */
 import type { Definition } from "../../src/automations/definition/definition.js";
 import { isTimed } from "../../src/domain/automation.js";
 import type { HookInfo } from "../../src/hooks/registration/registration.js";
@@ -10,7 +10,7 @@ import { nameIn } from "../show/who-is.js";
 export interface GateFacts {
   /** Undefined when nothing would refuse it. */
   refusal?: { gate: string; reason: string } | undefined;
-  /** It would wait, `until` something, and then run; undefined when it would not have to. */
+  /** The hook would wait, `until` something, and then run; undefined when it would not wait. */
   wait?: { gate: string; reason: string; until: string } | undefined;
   text: string[];
 }
@@ -30,14 +30,14 @@ export async function explainGates(
     return wait && { wait: waitOf(wait), text: [stopText(wait)] };
   }
   const { trigger, cooldownMs, concurrency, maxPerHour } = definition;
-  // A pause stops what starts by itself; a person fires a hook all the same.
+  // A pause stops hooks that start by themselves; a person fires a hook all the same.
   const isManual = trigger.kind === "manual";
   const isPaused = paused !== undefined && !isManual;
   const pause = isPaused
     ? { gate: "paused", reason: `by ${nameIn(paused.by)}`, waits: execution === "background" && !isTimed(trigger) }
     : undefined;
   const full = await automations.gate(hookId);
-  // What refuses a run comes before what makes it wait.
+  // A gate that refuses a run comes before one that makes it wait.
   const stop = [pause, full].find((one) => one?.waits === false) ?? pause ?? full;
   const [last] = await automations.runs.list({ hookId, status: "skipped", limit: 1 });
   const limits = [
@@ -76,7 +76,7 @@ function stopText({ gate, reason, waits }: { gate: string; reason: string; waits
     : `… gates: it would wait for its turn now, and then run: ${gate}, ${plain(reason)}.`;
 }
 
-/** What follows for what it decides about, while a limit keeps it from running. Where a pause skips it, that goes on without it. */
+/** The consequence while a limit keeps the hook from deciding. Where a pause skips the hook, its point goes on without it. */
 function withoutIt({ gate, waits }: { gate: string; waits: boolean }, { onFailure, point }: Definition): string {
   if (waits || gate === "paused" || onFailure === "open") return "";
   if (onFailure === "fallback") return ` Its ${code("fallback")} is used instead.`;

@@ -1,4 +1,4 @@
-/** `/hooks add`: not here, and why; with what to paste instead. */
+/** `/hooks add`: explains why a hook is not added here; shows the text to paste instead. */
 import type { CommandAnswer } from "../../src/gateway/commands.js";
 import { answer, commandButton } from "../answer.js";
 import { block, code } from "../show/text.js";

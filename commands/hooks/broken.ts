@@ -1,4 +1,7 @@
-/** `/hooks broken`: definitions that are not in force, with everything that is wrong, hooks whose breaker is open, triggers that cannot fire, and all other problems of the configuration. */
+/**
+ * `/hooks broken`: definitions that are not in force, with all their problems, hooks whose breaker is open, triggers that cannot fire, and
+ * all other problems of the configuration.
+ */
 
 import { sep } from "node:path";
 import type { AutomationDesk, BrokenHook } from "../../src/automations/desk.js";
@@ -15,7 +18,7 @@ const MAX_PAGE_SIZE = 100;
 /** Problems of one hook; `--json` has them all. */
 const MAX_PROBLEMS = 10;
 
-/** What can be wrong, in the order in which it is shown, with its heading for so many. */
+/** The kinds of problems, in the order in which they are shown, each with the heading for a number of them. */
 const SECTIONS = {
   file: (total: number) => `**${count(total, "file")} or folder${total === 1 ? "" : "s"} cannot be read**`,
   hook: (total: number, isLeast: boolean) => `**${isLeast ? "at least " : ""}${count(total, "hook")} not in force**`,
@@ -90,7 +93,7 @@ function sectionOf({ id, isWholeFile }: BrokenHook, desk: Desk): keyof typeof SE
   return desk?.get(id) === undefined ? "hook" : "previous";
 }
 
-/** What runs in place of a broken version; undefined when nothing does. */
+/** The text about the version in force in place of a broken one; undefined when there is none. */
 export function previousText({ id, place, isWholeFile }: BrokenHook, desk: Desk): string | undefined {
   if (isWholeFile !== true) return desk?.get(id) === undefined ? undefined : "the previous version is in force";
   const held = desk?.list().filter((one) => `${one.place.file}${sep}`.startsWith(`${place.file}${sep}`)).length ?? 0;

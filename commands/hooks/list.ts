@@ -1,4 +1,4 @@
-/** `/hooks [list] [filter]`: every hook, one table per family of points, with its state and what it did lately. */
+/** `/hooks [list] [filter]`: every hook, one table per family of points, with its state and its latest runs. */
 import type { BrokenHook } from "../../src/automations/desk.js";
 import type { OpenBreaker } from "../../src/automations/gates/breaker.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
@@ -18,7 +18,7 @@ import { stoppedText } from "./stopped.js";
 const PAGE_SIZE = 12;
 const MAX_PAGE_SIZE = 500;
 
-/** `actions`: of `/hooks`; a filter may be a slip of one. */
+/** `actions`: of `/hooks`; a filter may be a misspelled action. */
 export async function listHooks(
   deps: CommandDeps,
   context: CommandContext,
@@ -67,7 +67,7 @@ export async function listHooks(
   });
 }
 
-/** By hook: what became of what its last run sent. */
+/** By hook: the fate of the deliveries of its last run. */
 async function effectsOnPage(
   deps: CommandDeps,
   context: CommandContext,
@@ -96,7 +96,7 @@ function stoppedLines(rows: readonly HookRow[], stopped: readonly OpenBreaker[],
 
 const brokenOf = ({ automations }: CommandDeps) => automations?.broken() ?? [];
 
-/** Definitions that are not in force stand in the list as what they are, with the first thing that is wrong. */
+/** The list shows definitions that are not in force as broken, each with its first problem. */
 function brokenLines(broken: readonly BrokenHook[]): string[] {
   if (broken.length === 0) return [];
   const lines = broken.slice(0, MAX_NAMED).map(({ id, problems: [first] }) => {
@@ -162,13 +162,13 @@ function markOf(row: HookRow | undefined, stopped: readonly OpenBreaker[]): stri
   return stopped.some(({ hookId }) => hookId === row.id) ? "✗" : "●";
 }
 
-/** One table; a line above the hooks of a point names it, so that a row has room on a phone. */
+/** One table. A line above the hooks of a point names the point, so that a row has room on a phone. */
 function familyText(
   { family, rows }: Family,
   { at, now, stopped }: Pick<CommandContext, "at"> & { now: number; stopped: readonly OpenBreaker[] },
 ): string {
   const named = rows.map((row) => (row.phase ? `${row.id} (${row.phase})` : row.id));
-  // The end of an id tells it from others that begin like it.
+  // The end of an id distinguishes it from others with the same start.
   const whole = (index: number) =>
     at === undefined ? (named[index] ?? "") : shortened(named[index] ?? "", CHAT_WIDTH - "●  ".length);
   const isLong = (index: number) => [...(named[index] ?? "")].length > HOOK_WIDTH;
@@ -196,14 +196,14 @@ function familyText(
   ).split("\n");
   const withPoints = rows.flatMap(({ point }, index) => [
     ...(point === rows[index - 1]?.point ? [] : [point]),
-    // Ids are copied into commands: a long one stands whole, over its row.
+    // Ids are copied into commands: a long one is shown whole, over its row.
     ...(isLong(index) ? [`${markOf(rows[index], stopped)}  ${whole(index)}`] : []),
     lines[index] ?? "",
   ]);
   return `**${plain(family)}**\n${block([titles, ...withPoints].join("\n"))}`;
 }
 
-/** It may be a slip of a name or of an action, or the name of a hook that is not in force. */
+/** The answer for a filter without a match: a slip of a name or of an action, or the name of a hook that is not in force. */
 function noneMatches(
   deps: CommandDeps,
   { options }: CommandContext,

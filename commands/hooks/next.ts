@@ -1,4 +1,4 @@
-/** `/hooks next`: what fires when. */
+/** `/hooks next`: the next times of hooks. */
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/time/duration.js";
 import { answer, commandButton } from "../answer.js";
@@ -88,7 +88,7 @@ function missedText({ automations }: CommandDeps): string | undefined {
   ].join("\n");
 }
 
-/** What was named waits for no time: there is no such hook, or it has another trigger. */
+/** The answer when the named hook waits for no time: there is no such hook, or it has another trigger. */
 function noneText({ registry, automations }: CommandDeps, named: unknown): string {
   const id = String(named).trim();
   const shown = code(clip(id, 80));

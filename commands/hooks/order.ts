@@ -1,4 +1,4 @@
-/** `/hooks order POINT`: who runs, in what order. */
+/** `/hooks order POINT`: the hooks of a point in the order in which they run. */
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import type { HookInfo } from "../../src/hooks/registration/registration.js";
 import { formatDuration } from "../../src/lib/time/duration.js";
@@ -27,7 +27,7 @@ export async function showOrder(deps: CommandDeps, context: CommandContext): Pro
 
 function orderTable(hooks: readonly HookInfo[], context: CommandContext): string {
   if (hooks.length === 0) return "No hook.";
-  // What a hook sees of the earlier ones decides the outcome at points whose results are merged.
+  // At points that merge results, the outcome depends on which earlier results a hook sees.
   const isMerging = hooks.some(({ sees }) => sees !== undefined);
   return table(
     [

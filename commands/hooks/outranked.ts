@@ -1,4 +1,4 @@
-/** A switch in chat that holds against what is written of the hook: whose it is, since when, and what is written. */
+/** A switch in chat that differs from the written state of a hook: the person, the time, and the written state. */
 import type { HookInfo } from "../../src/hooks/registration/registration.js";
 import type { CommandDeps } from "../deps.js";
 import { ago, code, plain } from "../show/text.js";
@@ -6,7 +6,9 @@ import { nameIn } from "../show/who-is.js";
 
 type Deps = Pick<CommandDeps, "switches" | "registry" | "clock">;
 
-/** `disabled by Ada 3 min ago, and its file has enabled: true`; undefined while the hook is as it is written. `form`: of what is quoted. */
+/**
+ * `disabled by Ada 3 min ago, and its file has enabled: true`; undefined while the hook has its written state. `form`: for quoted parts.
+ */
 export function outrankedText(
   { switches, registry, clock }: Deps,
   { id, pluginId }: Pick<HookInfo, "id" | "pluginId">,
@@ -21,7 +23,7 @@ export function outrankedText(
   return `${made.enabled ? "enabled" : "disabled"} by ${who} ${ago(made.at, clock.now())}, and ${source} has ${form(`enabled: ${written}`)}`;
 }
 
-/** How the hook follows what is written again. */
+/** How the hook gets its written state again. */
 export const followText = (id: string, isEnabled: boolean, form: (text: string) => string = code): string =>
   `${form(`/hooks ${isEnabled ? "disable" : "enable"} ${id}`)} ends that.`;
 

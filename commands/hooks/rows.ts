@@ -1,4 +1,4 @@
-/** Every hook with what the journal knows of it: the rows of /hooks, /status and the doctor. */
+/** Every hook with the facts of the journal about it: the rows of /hooks, /status and the doctor. */
 
 import type { AutomationRun, AutomationRunStatus, DecisionKind } from "../../src/domain/automation.js";
 import { type HookStats, type Journal, type Outcome, rootOf } from "../../src/domain/journal.js";
@@ -22,13 +22,13 @@ export interface HookRow extends Omit<HookStats, "hookId"> {
   enabled: boolean;
   priority: number;
   pluginId?: string;
-  /** Not said when the journal cannot be read. */
+  /** Also false when the journal cannot be read. */
   neverFired: boolean;
-  /** The newest firing has no end of its own: it runs now, or the end of the process cut it off. `before`: the one before it. */
+  /** The newest firing has no end of its own: it runs now, or the end of the process cut it off. `before`: the firing before it. */
   unended?: Unended;
-  /** Runs of the last 24 h that were cut off. Of hooks that are waited for, only configured ones have a row that says so. */
+  /** Runs of the last 24 h that were cut off. Among hooks that are waited for, only configured ones have a row that records it. */
   interrupted?: number;
-  /** It was started, and every run was skipped: how often, and why the last one was. */
+  /** The hook was started, and every run was skipped: how often, and the reason of the last skip. */
   alwaysSkipped?: { runs: number; reason: string };
   /** After its last firing on record the process ended while hooks of its point were at work on this message or delivery. */
   mayHaveRunFor?: string;
@@ -42,14 +42,12 @@ export interface Unended {
   reason?: string;
   /** The message, delivery or task that it ran for. */
   of?: string | undefined;
-  /** It runs again when its point fires again for that. */
+  /** The hook runs again when its point fires again for that message, delivery or task. */
   again?: boolean;
-  /** It ended the process while it ran for this message, delivery or task. */
+  /** The hook ended the process while it ran for this message, delivery or task. */
   endedAt?: string;
   before?: { at: number; outcome?: Outcome };
 }
-
-/** What `fires` and `failures` count, too. */
 
 /** Runs that are counted; more are shown as so many. */
 const MAX_COUNTED = 1_000;
@@ -60,7 +58,7 @@ export interface HookRows {
   remark?: string;
 }
 
-/** Never rejects for the journal's sake: what is installed can be told without it. */
+/** Never rejects because of the journal: the installed hooks can be listed without it. */
 export async function readHookRows(deps: CommandDeps): Promise<HookRows> {
   return readRows(deps, deps.registry.list());
 }
@@ -91,7 +89,7 @@ function withoutFailures(deps: CommandDeps, onFailure: (error: unknown) => void)
   return { ...deps, store: { ...deps.store, journal: { ...journal, get, getByRun, list } } };
 }
 
-/** What ends of the process cut off. */
+/** Runs and firings that an end of the process cut off. */
 interface Crashes {
   startedOf: ReadonlyMap<string, readonly AutomationRun[]>;
   endingOf: ReadonlyMap<string, Ending>;
@@ -131,7 +129,7 @@ function unreadText(error: unknown): string {
   return `The journal cannot be read: ${errorMessage(error)}${hint}`;
 }
 
-/** The journal has runs that ended: what the end of the process cut off is known of the stored runs alone. By hook, the newest first. */
+/** The journal has the runs that ended; only the stored runs show those that the end of the process cut off. By hook, the newest first. */
 async function startedRuns(
   { automations }: CommandDeps,
   hookId?: string,
@@ -152,7 +150,7 @@ const OUTCOMES = {
 const DECIDED: Partial<Record<DecisionKind, Outcome>> = { claim: "claimed", modify: "modified" };
 const ENDED = Object.keys(OUTCOMES) as (keyof typeof OUTCOMES)[];
 
-/** What the journal lost of the hook. */
+/** Adds the newest stored run of the hook when the journal lost it. */
 async function withStoredRun(row: HookRow, deps: CommandDeps): Promise<HookRow> {
   const { automations } = deps;
   const { lastStartedAt } = (await automations?.runs.started(row.id, Number.MAX_SAFE_INTEGER)) ?? {};
@@ -165,7 +163,7 @@ async function withStoredRun(row: HookRow, deps: CommandDeps): Promise<HookRow> 
   return { ...row, neverFired: false, lastFiredAt: startOf(newest), lastOutcome, isOfStoredRun: true };
 }
 
-/** The journal calls it a claim when a configured hook blocks a message; its run says which of both it was. */
+/** The journal records a claim when a configured hook blocks a message; the stored run shows which of both it was. */
 async function withBlock(row: HookRow, { automations }: CommandDeps): Promise<HookRow> {
   if (row.lastOutcome !== "claimed" || automations?.get(row.id) === undefined) return row;
   const [newest] = await automations.runs.list({ hookId: row.id, status: ENDED, limit: 1 });
@@ -182,7 +180,7 @@ async function withInterrupted(row: HookRow, runs: readonly AutomationRun[], dep
   const unended: Unended = { kind: "interrupted", reason: newest.statusReason ?? "" };
   unended.of = subjectOf(newest.id);
   if (deps.automations?.runsAgain(newest) && (await isOpen(deps, rootOf(newest.id)))) unended.again = true;
-  // A stop records it in the journal, too: what was before it is not known.
+  // A stop records the interruption in the journal, too: the firing before it is not known.
   const isSame = row.lastOutcome === "interrupted" && (await isInJournal(deps, newest));
   const { lastFiredAt: _, ...without } = counted;
   return unendedRow(isSame ? without : counted, startOf(newest), unended);
@@ -227,7 +225,7 @@ function unendedRow(row: HookRow, at: number, unended: Unended): HookRow {
   return { ...rest, neverFired: false, lastFiredAt: at, unended };
 }
 
-/** What the journal calls never fired may have been skipped each time. */
+/** A hook that never fired according to the journal may have been skipped each time. */
 async function withSkippedRuns(row: HookRow, { automations }: CommandDeps): Promise<HookRow> {
   if (!row.neverFired || automations === undefined) return row;
   const skipped = await automations.runs.brief({ hookId: row.id, status: "skipped", limit: MAX_COUNTED });
@@ -236,7 +234,7 @@ async function withSkippedRuns(row: HookRow, { automations }: CommandDeps): Prom
   return { ...row, neverFired: false, alwaysSkipped: { runs: skipped.length, reason: last.statusReason ?? "" } };
 }
 
-/** A hook of a plugin has no row of its own: what the end of the process cut off is known of the message alone. */
+/** A hook of a plugin has no row of its own: only the message shows what the end of the process cut off. */
 async function withCutOff(row: HookRow, cutOffOf: ReturnType<typeof cutOffFinder>): Promise<HookRow> {
   if (!row.enabled || row.pluginId === undefined || row.unended?.kind === "running") return row;
   const cut = await cutOffOf(row.point, row.phase);
@@ -244,7 +242,7 @@ async function withCutOff(row: HookRow, cutOffOf: ReturnType<typeof cutOffFinder
   return { ...row, neverFired: false, mayHaveRunFor: cut.id };
 }
 
-/** `, ✓ passed`, with what comes before it; empty when its end is not known. */
+/** `, ✓ passed`, with the text before it; empty when its end is not known. */
 export function lastOutcomeText({ lastOutcome, unended }: HookRow, before: string): string {
   if (unended?.kind === "running") return `${before}running now`;
   if (unended !== undefined) return `${before}**interrupted**${unended.reason ? ` (${plain(unended.reason)})` : ""}`;

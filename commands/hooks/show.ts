@@ -1,4 +1,4 @@
-/** `/hooks show ID`: one hook, whole. */
+/** `/hooks show ID`: one hook in full. */
 import type { Definition } from "../../src/automations/definition/definition.js";
 import type { BrokenHook } from "../../src/automations/desk.js";
 import { hasRole } from "../../src/domain/chat/identity.js";
@@ -64,7 +64,7 @@ export async function showHook(deps: CommandDeps, context: CommandContext): Prom
     fields.push(field("waiting", `${count(waiting, "run")} ${waiting === 1 ? "waits" : "wait"} to be started`));
   if (definition) fields.push(...definitionFields(deps, definition));
   const stuck = deps.automations?.problems().filter(({ hookId }) => hookId === hook.id) ?? [];
-  // Where it is the last firing, that says so.
+  // When the last firing ended the process, its own text shows that.
   const ending = row.unended?.endedAt === undefined ? await endingText(deps, hook.id) : undefined;
   const problems = deps.registry.validate().filter(({ ids }) => ids.includes(hook.id));
   const lostAt = deps.plugins && lostPoint(hook.hook, deps.plugins());

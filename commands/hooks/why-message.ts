@@ -1,4 +1,4 @@
-/** Why a hook ran or did not run for one message: what ran is in the journal, what did not follows from the message's path. */
+/** Why a hook ran or did not run for one message: the journal has the runs; the path of the message shows why other hooks did not run. */
 
 import type { AutomationRun } from "../../src/domain/automation.js";
 import type { Button } from "../../src/domain/chat/message.js";
@@ -133,7 +133,7 @@ export async function explainGone(
   return showRuns(deps, hookId, journey, ran, [button], remarks);
 }
 
-/** Its run at the point that is on record while the dispatch is not; `ran`: what the journal has of it. */
+/** The run of the hook at the point that is on record while the dispatch is not; `ran`: the runs in the journal. */
 function startedAt(hook: HookInfo, ran: readonly RanIn[], { unrecorded }: Journey): AutomationRun | undefined {
   return unrecorded.findLast(
     (run) =>
@@ -144,7 +144,7 @@ function startedAt(hook: HookInfo, ran: readonly RanIn[], { unrecorded }: Journe
   );
 }
 
-/** The journal has the attempt that ended it, with more than the run itself says. */
+/** The journal has the attempt that ended the run, with more facts than the run itself. */
 const isEndJournalled = ({ id, attempt }: AutomationRun, ran: readonly RanIn[]) =>
   ran.some(({ dispatch }) => dispatch.id === `${id}:${attempt}`);
 
@@ -162,7 +162,7 @@ const runsOf = (id: string, dispatches: readonly DispatchRecord[], { stored }: J
       .map((run) => ({ dispatch, run, stored: stored.get(run.id) })),
   );
 
-/** Who disabled a hook whose background run was dropped for that. */
+/** Who disabled a hook whose background run was dropped because of that. */
 async function whyGone(deps: CommandDeps, hook: HookInfo, ran: readonly RanIn[]): Promise<string | undefined> {
   const stored = ran.at(-1)?.stored;
   if (stored?.endedAt === undefined || parseSkipReason(stored.statusReason).by !== "gone") return undefined;
@@ -188,7 +188,7 @@ async function whyNotAgain(
   return `The message was offered to the hooks again, and this hook did not run then.${reason === undefined ? "" : ` ${reason}`}`;
 }
 
-/** Why it did not run when its point fired for the same message once more, as it does after a release. */
+/** Why the hook did not run when its point fired for the same message again, as after a release. */
 async function whyNotLater(
   deps: CommandDeps,
   hook: HookInfo,
@@ -243,7 +243,9 @@ function notKnownYet(hook: HookInfo, { id, asked, running }: Journey): CommandAn
   });
 }
 
-/** What ran for it is not recorded: the end of the process cut it off. A configured hook has a row of its own (`own`). */
+/**
+ * The end of the process cut off the firing, so its runs for the message are not recorded. A configured hook has a row of its own (`own`).
+ */
 async function cutOff(
   deps: CommandDeps,
   hook: HookInfo,
@@ -289,15 +291,15 @@ async function cutOff(
 }
 
 interface Made {
-  /** Markdown: what the delivery is, and the run that made it. */
+  /** Markdown: the kind of the delivery, and the run that made it. */
   text: string;
   run: AutomationRun | undefined;
 }
 
-/** How far runs are read back for the one that made a delivery which the outbox does not have any more. */
+/** How far runs are read back for the run of a delivery that the outbox does not have any more. */
 const MAX_MAKERS = 500;
 
-/** The message that was named is what the hook itself handed to the outbox. */
+/** The named message is a delivery that the hook itself handed to the outbox. */
 async function makerOf(
   { automations }: CommandDeps,
   hookId: string,
@@ -380,7 +382,7 @@ async function showRuns(
 const withFollowed = (ran: string, followed: string): string =>
   followed === "" || /[.!?…]$/.test(ran) ? `${ran}${followed}` : `${ran}.${followed}`;
 
-/** What its failure policy made of a run without a result. */
+/** The effect of the hook's failure policy on a run without a result. */
 function followedText({ dispatch, run }: RanIn, row: InboxRow | undefined, deliveries: readonly Delivery[]): string {
   if (usedFallback(dispatch, run)) return ` Its ${code("fallback")} was used instead.`;
   if (run.unanswered && run.outcome === "skipped")
@@ -399,7 +401,7 @@ function followedText({ dispatch, run }: RanIn, row: InboxRow | undefined, deliv
   return ` It is fail-closed, so ${code(dispatch.point)} failed.${status === undefined ? "" : ` ${code(root)} is **${status}** now.${next}`}`;
 }
 
-/** It put the message off once too often, so the message went on without it. */
+/** The hook put the message off once too often, so the message went on without the hook. */
 function isPassedOver({ dispatch }: RanIn, row: InboxRow | undefined, dispatches: readonly DispatchRecord[]): boolean {
   const last = dispatches.findLast(({ point }) => point === "inbound_claim");
   return row?.status === "done" && dispatch.id === last?.id;

@@ -12,7 +12,7 @@ import { failedRun, usedFallback } from "../runs/show-dispatch.js";
 import { ago, code, plain } from "../show/text.js";
 import { operatorName } from "../who.js";
 
-/** Points that fire for the one hook whose trigger came. */
+/** Points that fire for one hook only, the one with the trigger. */
 export const OWN_POINTS: ReadonlySet<string> = new Set([DUE_POINT]);
 
 /** A sentence; undefined when nothing that is known explains it. The hook has no run in the dispatch. */
@@ -34,7 +34,7 @@ export async function whyNoTurn(
   return `Whether it was registered then is **not known**: the gateway was started again since, and the journal has no earlier run of it.${ender ? ` ${code(ender.hookId)} ${endedText(ender)}, so no hook after it ran.` : ""}`;
 }
 
-/** What the kernel knows of this process, and the journal of those before. */
+/** Whether the hook was registered: the kernel knows this for its process, and the journal for earlier ones. */
 export async function wasRegistered(
   { registry, store, about }: CommandDeps,
   { id: hookId, hook: point }: HookInfo,
@@ -91,11 +91,11 @@ export function disabledReason(
 ): string | undefined {
   const held = heldAt(switches, at);
   const now = clock.now();
-  // The configuration may have enabled it anew after that, and may have disabled what was enabled.
+  // After that, the configuration may have enabled the hook again, and may have disabled an enabled one.
   const { enabledAt } = registry.explain(hook.id);
   if (held?.enabled === false && (enabledAt === undefined || enabledAt > at))
     return `It was **disabled** then, by ${nameOf(held)} ${ago(held.at, now)}.${hook.enabled ? enabledLater(switches, at, now) || " It is enabled now." : ""}`;
-  // What somebody disabled afterwards was enabled then.
+  // A hook that a person disabled afterwards was enabled then.
   const own = config?.inForce(hook.id);
   const wasEnabled =
     switches.findLast((one) => one.at > at)?.enabled === false || (own?.enabled === false && own.at > at);
@@ -161,9 +161,9 @@ export function endedEarlier(
   const ender = enderOf(dispatch);
   if (!ender || ender.hookId === hook.id) return undefined;
   const order = registry.order(hook.hook, hook.phase).map(({ id }) => id);
-  // It is before the hook that ended the dispatch, and had no turn: it was not there.
+  // The hook is before the one that ended the dispatch, and had no turn: it was not there.
   if (order.includes(ender.hookId) && order.indexOf(hook.id) < order.indexOf(ender.hookId)) return undefined;
-  // A hook that was removed or disabled afterwards is named as what it was, and stands before nothing now.
+  // A hook that was removed or disabled afterwards is described in the past tense: it runs before no hook now.
   const before = `${code(ender.hookId)} ${registry.get(ender.hookId)?.enabled === true ? "runs" : "ran"} before it`;
   if (isPutOff(ender)) {
     const putOff = `${before} and put the message off${ender.reason ? ` (${plain(ender.reason)})` : ""}`;

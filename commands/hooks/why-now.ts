@@ -1,4 +1,4 @@
-/** `/hooks why HOOK` without a message: what is on record of the last time that its point fired, then what holds now. */
+/** `/hooks why HOOK` without a message: the record of the last firing of its point, then the present state. */
 import { type DispatchFilter, type DispatchRecord, rootOf } from "../../src/domain/journal.js";
 import { lostPoint } from "../../src/domain/lost-point.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
@@ -37,7 +37,7 @@ import { endedEarlier, enderOf, OWN_POINTS, offAfter, whyNoTurn } from "./why-no
 export const brokenOf = ({ automations }: CommandDeps, hookId: string) =>
   automations?.broken().find(({ id }) => id === hookId);
 
-/** Why no platform that the hook matches can make it run; undefined when one can. */
+/** Why no platform that the hook matches can start it; undefined when one can. */
 async function neverReported(deps: CommandDeps, { hook, match }: HookInfo): Promise<string | undefined> {
   const platforms = match?.platforms;
   if (platforms === undefined || platforms.length === 0) return undefined;
@@ -73,7 +73,7 @@ const isOfOtherWatch =
   ({ payload }: DispatchRecord): boolean =>
     typeof payload === "object" && payload !== null && "watchId" in payload && payload.watchId !== hookId;
 
-/** Another phase of the point may have fired later, or without this one. */
+/** Another phase of the point may have fired later, or without this phase. */
 function pointName({ registry }: CommandDeps, { hook, phase }: HookInfo): string {
   const isShared = registry.order(hook).some((one) => one.phase !== phase);
   return isShared && phase !== undefined ? `${code(hook)} (${phase})` : code(hook);
@@ -99,25 +99,25 @@ function neverText({ alwaysSkipped, mayHaveRunFor }: HookRow): string {
 interface LastTime {
   at: number;
   ran: boolean;
-  /** A run is on record, also one that was skipped. */
+  /** A run is on record, also a skipped one. */
   isRun: boolean;
   /** Why the end of the process cut it off; undefined when that did not happen. */
   interrupted?: string;
   /** The message, delivery or task of that run. */
   of?: string | undefined;
-  /** It runs again when the point fires again for that. */
+  /** The hook runs again when the point fires again for that message, delivery or task. */
   again?: boolean | undefined;
   /** The message, delivery or task that it ended the process for. */
   endedAt?: string | undefined;
-  /** What came of the run, where that is more than that it passed. */
+  /** The end of the run, where it is more than that the run passed. */
   end?: string;
   /** Why it did not run then; undefined when it did, or when that is not known. */
   why: string | undefined;
-  /** What ended the dispatch before its turn would end one now, too. */
+  /** The cause that ended the dispatch before the hook's turn would end one now, too. */
   isKeptOff: boolean;
 }
 
-/** What is on record of the hook at that dispatch; its present state is no answer for then. */
+/** The record of the hook at that dispatch; its present state is no answer for that time. */
 async function lastTime(
   deps: CommandDeps,
   context: CommandContext,
@@ -156,7 +156,7 @@ async function lastTime(
   return { at, ran: false, isRun: true, why, isKeptOff: false };
 }
 
-/** A run that was stored after what is recorded, and waits: a dispatch of a time is recorded when its run ends. */
+/** A waiting run that was stored after the last recorded dispatch: a dispatch of a time is recorded when its run ends. */
 async function waitsSince(
   deps: CommandDeps,
   hookId: string,
@@ -168,7 +168,7 @@ async function waitsSince(
   return { at: waiting.createdAt, ran: false, isRun: true, why, isKeptOff: false, waitingId: waiting.id };
 }
 
-/** What is so now, where that differs from then or may differ. */
+/** The present state, where it differs from the state then or may differ. */
 function nowText({ runs, waits, isManual }: Now): string {
   const byHand = isManual ? " when a person fires it" : "";
   return runs && waits ? `would **wait** ${waits}${byHand}` : `would ${runs ? "" : "**not** "}run${byHand}`;
@@ -176,7 +176,7 @@ function nowText({ runs, waits, isManual }: Now): string {
 
 interface Now {
   runs: boolean;
-  /** It runs, and not at once: `for its turn`. */
+  /** The hook runs, and not at once: `for its turn`. */
   waits: string | undefined;
   /** Nothing but `/fire-hook` runs it. */
   isManual: boolean;
@@ -185,14 +185,14 @@ interface Now {
 interface Then {
   /** When it was disabled after that. */
   off: string | undefined;
-  /** Another hook is enabled there, so what fires is on record. */
+  /** Another hook is enabled there, so firings are on record. */
   isRecorded: boolean;
   /** The end of the process cut off a later firing. */
   isFollowed: boolean;
   now: number;
 }
 
-/** What was so then, and what is so now. */
+/** The state then, and the state now. */
 function headline(
   { id }: HookInfo,
   named: string,
@@ -224,7 +224,7 @@ function interruptedText(id: string, point: string, { interrupted = "", of, agai
 const STARTED_BEFORE =
   "The gateway started this dispatch before, and it did not end: whether the hook ran then is not known.";
 
-/** What is on record of the attempts before the one that runs now. */
+/** The text about the attempts before the one that runs now. */
 async function cutOffBefore({ automations }: CommandDeps, running: RunningHook | undefined) {
   const run = running && running.attempt > 1 ? await automations?.runs.get(storedId(running.runId)) : undefined;
   const text = run && cutOffAttempts(run);
@@ -256,7 +256,7 @@ function firedText(row: HookRow, { running, earlier, instead, now }: Before): st
   return `It last fired ${ago(lastFiredAt, now)}${outcome}.${next}${beforeText ? ` ${beforeText}` : ""}`;
 }
 
-/** A run after what is recorded, whose dispatch is not on record because of the end of the process. */
+/** A run after the last recorded dispatch, whose own dispatch is not on record because of the end of the process. */
 function cutOffSince(row: HookRow, recorded: LastTime | undefined): LastTime | undefined {
   const { unended, isOfStoredRun, lastFiredAt = 0 } = row;
   if (lastFiredAt <= (recorded?.at ?? 0)) return undefined;
@@ -268,14 +268,17 @@ function cutOffSince(row: HookRow, recorded: LastTime | undefined): LastTime | u
   return isOfStoredRun && unended === undefined ? ran : undefined;
 }
 
-/** What the end of the process cut off after that, at its point; where nothing is on record, what is asked again after a crash. */
+/**
+ * The later firing at the point that the end of the process cut off; where nothing is on record, the dispatch that is asked again after a
+ * crash.
+ */
 async function cutAfter(deps: CommandDeps, { hook, phase }: HookInfo, then: LastTime | undefined) {
   if (then !== undefined) return cutOffAfter(deps, hook, then.at, phase, then.endedAt);
   const crashed = (await crashedAt(hook, deps, { phase })).at(-1);
   return crashed && crashText(crashed, deps);
 }
 
-/** Hooks that the message waits for: the dispatch is recorded at its end, so the last that is recorded is an earlier one. */
+/** Hooks that the message waits for: a dispatch is recorded at its end, so the last recorded one is an earlier one. */
 function firingNow(deps: CommandDeps, { hook }: HookInfo): string | undefined {
   const open = deps.registry.running().filter(isFiringAt(hook));
   return open.length === 0
@@ -285,7 +288,7 @@ function firingNow(deps: CommandDeps, { hook }: HookInfo): string | undefined {
 
 const MAX_WAITING = 100;
 
-/** Runs that are stored and wait, beside the one that was told: one that is under way, or the waiting one with this id. */
+/** The stored runs that wait, beside the one that is shown already: one that is under way, or the waiting one with this id. */
 async function waitingText(
   { automations }: CommandDeps,
   { id: hookId, enabled }: HookInfo,
@@ -302,7 +305,7 @@ async function waitingText(
 
 export async function explainNow(deps: CommandDeps, context: CommandContext, hook: HookInfo): Promise<CommandAnswer> {
   const { row, remark } = await readHookRow(deps, hook);
-  // A trigger fires for one hook alone: what its point fired for another says nothing about this one.
+  // A trigger fires for one hook alone: its firings for another hook prove nothing about this one.
   const trigger = deps.automations?.get(hook.id)?.trigger;
   const isOwn = trigger !== undefined && (OWN_POINTS.has(hook.hook) || trigger.kind === "files");
   const own = isOwn ? { hookId: hook.id } : undefined;

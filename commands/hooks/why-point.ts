@@ -18,7 +18,7 @@ import { dispatchLine, errorText, runOutcomeText, unansweredText } from "../runs
 import { ago, code, plain } from "../show/text.js";
 import { whyNoTurn } from "./why-not.js";
 
-/** Dispatches shown, those that ended alike counted once; `--json` has all. */
+/** Dispatches that are shown; dispatches that ended alike count once; `--json` has all. */
 const MAX_SHOWN = 3;
 
 export async function explainPoint(deps: CommandDeps, point: string, journey: Journey): Promise<CommandAnswer> {
@@ -109,7 +109,7 @@ export async function explainPointNow(
   });
 }
 
-/** Attempts in a row in which each hook did the same are one, with the time of the last. */
+/** Attempts in a row in which each hook did the same count as one, with the time of the last. */
 async function attemptTexts(
   deps: CommandDeps,
   here: readonly DispatchRecord[],
@@ -136,7 +136,7 @@ async function dispatchText(deps: CommandDeps, dispatch: DispatchRecord, now: nu
   return `${dispatchLine(dispatch, now)}\n${await hooksText(deps, dispatch)}`;
 }
 
-/** Its hooks in their order: those that ran, then those that did not, by the reason. `row`: it was the last for this message. */
+/** The hooks of the point in their order: the ones that ran, then the others, by the reason. `row`: it was the last for this message. */
 async function hooksText(deps: CommandDeps, dispatch: DispatchRecord, row?: InboxRow): Promise<string> {
   const { point, phase, runs } = dispatch;
   const insteads = await insteadsIn(deps, dispatch);

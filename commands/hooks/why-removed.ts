@@ -14,7 +14,7 @@ import { ago, code, count, plain } from "../show/text.js";
 /** Dispatches in which its last run is looked for. */
 const LAST_DISPATCHES = 100;
 
-/** A sentence. What is broken now may hold it. */
+/** A sentence. A definition that is broken now may hold the hook. */
 export const notRegisteredText = ({ automations }: CommandDeps, hookId: string): string =>
   automations?.isAwaited(hookId)
     ? `This hook is **not registered now**: what is broken may hold it (${code("/hooks broken")}).`
@@ -24,7 +24,9 @@ const WAITS = ["queued", "backgrounded"] as const;
 /** Runs that wait are counted up to so many. */
 const MAX_WAITING = 100;
 
-/** Undefined when nothing is on record of it. `messageId`: it was asked for, and no run of the hook is on record for it. */
+/**
+ * Undefined when nothing is on record of the hook. `messageId`: the message that was asked for, for which no run of the hook is on record.
+ */
 export async function explainRemoved(
   deps: CommandDeps,
   context: CommandContext,
@@ -34,7 +36,7 @@ export async function explainRemoved(
   await flushJournal(deps);
   const { automations, store } = deps;
   const recorded = (await store.journal.list({ hookId, limit: LAST_DISPATCHES })).filter(({ dryRun }) => !dryRun);
-  // What the end of the process cut off is known of the stored runs alone.
+  // Only the stored runs show what the end of the process cut off.
   const [begun] = (await automations?.runs.list({ hookId, status: STARTED_STATUSES, limit: 1 })) ?? [];
   const newest = recorded[0]?.id ?? begun?.id ?? (await automations?.runs.list({ hookId, limit: 1 }))?.[0]?.id;
   if (newest === undefined) return undefined;

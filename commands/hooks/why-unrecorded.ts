@@ -10,7 +10,7 @@ import type { Journey } from "../journey/find.js";
 import { familyOf } from "../resolve.js";
 import { code } from "../show/text.js";
 
-/** Undefined for what is no task, and where the point is on record for it. */
+/** Undefined for an id of no task, and where the point is on record for the task. */
 export async function explainUnrecorded(
   deps: CommandDeps,
   point: string,
@@ -46,7 +46,7 @@ export async function explainUnrecorded(
   });
 }
 
-/** The same for a hook, where its point crashed the gateway for the task, and nothing of the task is on record. */
+/** The answer for a hook whose point crashed the gateway for the task, when nothing of the task is on record. */
 export async function explainCrashed(
   deps: CommandDeps,
   { hook: point, phase }: HookInfo,

@@ -1,6 +1,6 @@
 /**
- * `/hooks why [ID] [message]`: why a hook ran or did not. With a message, what is on record answers for that message; without one,
- * the hook's own checks answer for its last payload, or for none. Without a hook: what happened to the message.
+ * `/hooks why [ID] [message]`: why a hook ran or did not run. With a message, the records of that message answer; without one, the hook's
+ * own checks answer for its last payload, or for none. Without a hook: the path of the message.
  */
 
 import type { BrokenHook } from "../../src/automations/desk.js";
@@ -75,7 +75,7 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
   if (asked === undefined && (context.at === undefined || !OF_MESSAGES.has(hook.hook)))
     return explainNow(deps, context, hook);
   const found = await readJourney(deps, context, asked ?? "last", hook.hook);
-  // Nothing was written here yet: what holds now is all that there is to answer.
+  // No message was written here yet: only the present state can answer.
   if (asked === undefined && !("journey" in found)) return explainNow(deps, context, hook);
   const crash = "journey" in found ? undefined : await explainCrashed(deps, hook, asked);
   if (crash) return withRemark(found, crash);
@@ -88,7 +88,7 @@ export async function explainHook(deps: CommandDeps, context: CommandContext): P
   );
 }
 
-/** A hook that is not in force: what it did to the message when it was, then why it is not. */
+/** A hook that is not in force: its run for the message when it was in force, then why it is not. */
 async function whyBroken(
   deps: CommandDeps,
   context: CommandContext,
@@ -108,10 +108,10 @@ async function whyBroken(
   return withRemark(found, { ...then, message: { ...then.message, text } });
 }
 
-/** Ids of messages begin with a small letter; people write `M86`, too. */
+/** Ids of messages start with a small letter; people write `M86`, too. */
 const capitalRead = (named: string): string => named.replace(/^M(?=\d+$)/, "m");
 
-/** The hook or point, then the message, whichever was named first. */
+/** Returns the hook or point first, then the message; people name them in either order. */
 function inOrder(deps: CommandDeps, first: string, second: string): [named: string, message: string] {
   return isMessageOnly(deps, first) && isHookOrPoint(deps, second) ? [second, first] : [first, second];
 }
@@ -119,7 +119,7 @@ function inOrder(deps: CommandDeps, first: string, second: string): [named: stri
 const isMessageOnly = (deps: CommandDeps, name: string): boolean =>
   !deps.registry.get(name) && (IS_MESSAGE.test(name) || isMessageLink(name));
 
-/** A point instead of a hook: what happened there for the message, or the last time that it fired. */
+/** A point instead of a hook: its firing for the message, or the last time that it fired. */
 async function whyPoint(
   deps: CommandDeps,
   context: CommandContext,
@@ -148,7 +148,7 @@ export async function whatHappened(deps: CommandDeps, context: CommandContext, a
 /** `behind`: a remark that the newest records are missing. */
 type Read = { behind: string | undefined } & ({ journey: Journey } | { answer: CommandAnswer });
 
-/** What the journal does not have yet may have happened. */
+/** Adds the remark that the newest records are missing: more may have happened than the journal has. */
 function withRemark({ behind }: Pick<Read, "behind">, answered: CommandAnswer): CommandAnswer {
   if (behind === undefined) return answered;
   return withText(answered, `⚠ ${plain(behind)}\n\n${answered.message.text}`);
@@ -173,7 +173,10 @@ async function newestElsewhere(
   return `Its newest run was for another message, ${ago(last.at, deps.clock.now())}: ${runOutcomeText(run)}. ${line} shows it.`;
 }
 
-/** The task that the id is of, or a dispatch or run of it; undefined when it is of another thing, or there is no such task. */
+/**
+ * The task to which the id belongs, also the id of its dispatch or run; undefined when the id belongs to another thing, or there is no such
+ * task.
+ */
 async function taskOf({ tasks }: CommandDeps, asked: string): Promise<string | undefined> {
   const [id] = /^t_[^:/]+/.exec(asked) ?? [];
   return id === undefined ? undefined : (await tasks?.store.get(id))?.id;
@@ -265,7 +268,7 @@ function whichChat(deps: CommandDeps, asked: string, places: readonly Candidate[
   });
 }
 
-/** What other ids that the product prints belong to. */
+/** The kinds of other ids that the product prints, with the command that shows them. */
 const ELSEWHERE: readonly (readonly [RegExp, string, string])[] = [
   [/^al_/, "an alert", "/alerts show"],
   [/^r_/, "a run of a configured hook", "/run"],
@@ -310,7 +313,7 @@ async function unknownId(deps: CommandDeps, context: CommandContext, asked: stri
   return answer({ text: [text], data, outcome: "failed", buttons: [[commandButton("Last runs", "/runs")]] });
 }
 
-/** In doubt is what was sent lately: later ones of its chat do not wait for long. */
+/** A delivery that was sent lately may be in doubt: later ones of its chat do not wait for long. */
 const RECENT_DELIVERIES = 50;
 
 /** `lastId`: the highest that a message ever had. */
@@ -340,7 +343,7 @@ async function neverReceived({ store }: CommandDeps, { at }: CommandContext, ask
   if (ofLink !== undefined)
     return answer({ text: [ofLink], data: { message: asked, found: false }, outcome: "failed" });
   if (!isLast && (!/^[\w:./@#+=-]+$/.test(asked) || asked.startsWith("-"))) return noId(asked);
-  // Its platform never told the id of what may have arrived.
+  // The platform never reported the id of a delivery that may have arrived.
   const conversation = at && formatAddress(at);
   const inDoubt =
     isLast || conversation === undefined

@@ -1,4 +1,6 @@
-/** How often handling a message was started, beside the last attempt: what put it off, and whether the process ended in between. */
+/**
+ * The number of starts of handling a message, beside the last attempt: the hook that put it off, and whether the process ended in between.
+ */
 
 import { MAY_CRASH } from "../../src/domain/deliveries/letters.js";
 import { rootOf } from "../../src/domain/journal.js";
@@ -26,7 +28,7 @@ export function attemptLines({ about }: CommandDeps, journey: Journey, row: Inbo
 }
 
 /**
- * Whether the process ended between the attempts that are counted. When it was started again is known of this process alone, where the last
+ * Whether the process ended between the counted attempts. Only the present process knows when it was started, and only where the last
  * attempt is one of its own.
  */
 function restartText(startedAt: number, journey: Journey, row: InboxRow, now: number): string {
@@ -50,7 +52,7 @@ function wasTriedSince(startedAt: number, { dispatches, running }: Journey, row:
   );
 }
 
-/** A person who had it tried again began a new count, and it was handled again at once. */
+/** A retry by a person started a new count, and the message was handled again at once. */
 function wasTriedBefore(startedAt: number, { decisions, dispatches }: Journey, row: InboxRow): boolean {
   const retried = decisions.findLast(({ id, kind }) => id === `m${row.id}` && kind === "retried");
   if (retried !== undefined) return startedAt > retried.at;

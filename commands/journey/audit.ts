@@ -1,4 +1,4 @@
-/** What the audit knows of hooks and deliveries: who switched a hook, who purged, released and retried what. */
+/** The records of the audit about hooks and deliveries: who switched a hook, who purged, released and retried deliveries. */
 import { DELETED_BEFORE } from "../../src/domain/deliveries/given-up.js";
 import {
   entriesSince,
@@ -11,7 +11,7 @@ import type { AuditEntry, Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import { readableEnd } from "../automations/owner-only.js";
 import type { CommandDeps } from "../deps.js";
-/** A command is recorded when it has ended, and what it settled may be settled just before. */
+/** A command is recorded when it has ended; the deliveries that it settled may be settled just before. */
 export const SETTLING_MS = 1_000;
 
 export interface Switching {
@@ -20,7 +20,7 @@ export interface Switching {
   by: AuditEntry["operator"];
 }
 
-/** Newest first. A command that repeats the one before it, or what a plugin or the configuration says, switched nothing. */
+/** Newest first. A command that repeats the one before it, or the value of a plugin or the configuration, switched nothing. */
 export async function switchesOf(deps: CommandDeps, hookId: string): Promise<Switching[]> {
   const entries = await entriesSince(deps, 0, (one) => isCommand(one, "hooks"));
   const asked = entries.flatMap(({ at, operator, details }): Switching[] => {
@@ -55,7 +55,7 @@ const KINDS: Readonly<Record<string, Decision["kind"]>> = {
   confirm: "confirmed",
 };
 
-/** Oldest first. One for many has the ids that it was about in an entry of its own. */
+/** Oldest first. A decision about many messages has their ids in an entry of its own. */
 export async function decisionsOn(
   deps: CommandDeps,
   row: InboxRow | undefined,
@@ -67,7 +67,7 @@ export async function decisionsOn(
     ...deliveries.map(({ id, createdAt, round, reason }) => ({
       id,
       since: createdAt,
-      // One that its author had deleted meanwhile ends when it is released.
+      // A message that its author had deleted meanwhile ends when it is released.
       wasReleased: round > 1 || reason === DELETED_BEFORE,
     })),
     ...gone.map(({ id }) => ({ id, since: row?.receivedAt ?? 0, wasReleased: true })),
@@ -91,7 +91,7 @@ export async function decisionsOn(
   });
 }
 
-/** A command that did what it was to do. */
+/** A command that had its effect. */
 const isCommand = ({ action, target, outcome }: AuditEntry, command: string) =>
   action === "command" && target === command && outcome === "done";
 
@@ -107,7 +107,7 @@ export async function readableEntry(
   return { ...entry, details: { ...data, was } };
 }
 
-/** One entry stands for several messages that ended alike, with the same reason. */
+/** One entry covers several messages that ended alike, with the same reason. */
 async function readableFormerEnd<T extends { ids: string[]; status: string; reason?: string | undefined }>(
   deps: CommandDeps,
   context: CommandContext,

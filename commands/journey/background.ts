@@ -1,4 +1,4 @@
-/** Background runs: the journal has the dispatch that stored one and each attempt; its stored run says what became of it. */
+/** Background runs: the journal has the dispatch that stored a run, and each attempt; the stored run has the result. */
 
 import type { AttemptRecord, AutomationRun } from "../../src/domain/automation.js";
 import { isUnfinished } from "../../src/domain/automation.js";
@@ -11,7 +11,7 @@ import type { CommandDeps } from "../deps.js";
 import { clockTime, code, plain } from "../show/text.js";
 import { nameIn } from "../show/who-is.js";
 
-/** `it waits until the plugin ./job.mjs is loaded, which is broken now`; undefined for a hook that is in force, or that does not come back. */
+/** `it waits until the plugin ./job.mjs is loaded, which is broken now`; undefined for a hook in force, or one that does not come back. */
 export function awaitedText({ automations, plugins }: CommandDeps, hookId: string): string | undefined {
   if (automations?.isAwaited(hookId) !== true) return undefined;
   const isInFile = automations.broken().some(({ id }) => id === hookId);
@@ -34,7 +34,7 @@ export interface OnRecord {
   unrecorded: readonly AutomationRun[];
 }
 
-/** `roots`: all that is known of these is asked for; a run that was stored is on record before its dispatch is. */
+/** `roots`: all runs and dispatches of these are asked for; a run that was stored is on record before its dispatch is. */
 export async function storedRunsOf(
   { automations, store }: CommandDeps,
   dispatches: readonly DispatchRecord[],
@@ -57,7 +57,7 @@ export async function storedRunsOf(
   return { stored, unrecorded };
 }
 
-/** The journal is written a moment after a run has ended: where the process was killed before that, the stored run alone knows of it. */
+/** The journal is written a moment after a run has ended: where the process was killed before that, only the stored run is on record. */
 export async function isInJournal({ store }: CommandDeps, { id, attempt }: AutomationRun): Promise<boolean> {
   return ((await store.journal.getByRun(id)) ?? (await store.journal.get(`${id}:${attempt}`))) !== undefined;
 }
@@ -73,7 +73,7 @@ export function isAttempt({ id, cause }: DispatchRecord): boolean {
 /** By the id of an attempt, `m5:message_received/3:1`: the message does not wait for it. */
 export const isOfBackground = (dispatchId: string) => dispatchId.includes("/");
 
-/** The point is firing: what runs there is no attempt of a background run. */
+/** The point is firing: its runs are no attempts of a background run. */
 export const isFiringAt =
   (point: string) =>
   (running: RunningHook): boolean =>
@@ -89,14 +89,14 @@ export function isJournalled(
   return all.some(({ id }) => (stored ? id === `${run.id}:${stored.attempt}` : id.startsWith(`${run.id}:`)));
 }
 
-/** It was not called; or it waits for its first attempt, or ended without one. */
+/** The hook was not called, or its run waits for the first attempt, or the run ended without one. */
 export function hasNotRun(run: RunRecord, stored: AutomationRun | undefined): boolean {
   if (run.outcome === "skipped" || run.unanswered) return true;
   if (run.outcome !== "backgrounded" || stored === undefined) return false;
   return stored.status === "backgrounded" || (stored.status === "skipped" && !stored.attempts.some(hasTried));
 }
 
-/** What a time or a trigger starts waits as `queued` from the first on, as do runs that are tried again. */
+/** A run that a time or a trigger starts waits as `queued` from the first on, as does a run that is tried again. */
 export const hasStarted = ({ attempt }: AutomationRun): boolean => attempt > 0;
 
 /** A `skip_if` that holds ends an attempt before the hook has run. */
@@ -143,8 +143,8 @@ const isAwaited = (id: string, running: readonly RunningHook[]): boolean =>
   running.some(({ runId, dispatchId }) => runId === id && !isOfBackground(dispatchId));
 
 /**
- * What the record of each attempt does not say, at its time: that a run is under way or is to be tried again, that one was cut off, and
- * how one ended that took more than one attempt. What is open comes last.
+ * Lines that the records of attempts do not give, each at its time: that a run is under way or is to be tried again, that one was cut off,
+ * and how a run of more than one attempt ended. Open runs come last.
  */
 export function backgroundLines(
   deps: CommandDeps,
@@ -157,7 +157,7 @@ export function backgroundLines(
     const line = awaited ? `${code(run.hookId)}${ofAttempts(run)}: ${awaited}` : lineOf(run, running, now);
     const text = line && `${line}${runsAgain(run) ? `; it runs again when ${code(run.event ?? "")} fires again` : ""}`;
     if (text === undefined) return [];
-    // One that runs again has the end of the attempt before.
+    // A run that runs again has the end of the attempt before.
     const at = isUnfinished(run.status) ? undefined : run.endedAt;
     return [at === undefined ? { at: Number.POSITIVE_INFINITY, text } : { at, text: `${clockTime(at, now)} ${text}` }];
   });

@@ -1,4 +1,4 @@
-/** What became of the edits and deletions of a message, where it was passed on to. */
+/** The fate of the edits and deletions of a message in the places to which it was passed on. */
 import { addressOf } from "../../src/domain/chat/event.js";
 import { purgeOf } from "../../src/domain/deliveries/purges.js";
 import { copyId } from "../../src/domain/journal.js";
@@ -15,7 +15,9 @@ const LAST_CHANGES = 20;
 export const lastChangesOf = (changes: readonly InboxRow[]): InboxRow[] =>
   changes.filter(({ event: { kind } }) => kind === "edited" || kind === "deleted").slice(-LAST_CHANGES);
 
-/** What became of the edits and deletions of a message at its copies, oldest first. `answers`: of an edit, whose later ones are meant. */
+/**
+ * The edits and deletions at the copies of a message, oldest first. `answers`: the deliveries of an edit, whose later changes are meant.
+ */
 export async function correctionsOf(
   deps: CommandDeps,
   changes: readonly InboxRow[],
@@ -38,12 +40,15 @@ export async function laterChanges({ store }: CommandDeps, { seq, targetId, mirr
   return all.filter((one) => one.seq > seq).reverse();
 }
 
-/** The last edits and deletions of what this delivery posted, oldest first. */
+/** The last edits and deletions of the message that this delivery posted, oldest first. */
 export async function editsOf({ store }: CommandDeps, targetId: string): Promise<Delivery[]> {
   return (await store.outbox.list({ targetId, limit: LAST_EDITS })).reverse();
 }
 
-/** What became of an edit or deletion of a message that was not posted yet: nothing of its own is sent. Undefined when it changed nothing that waited, and nothing that an operator deleted. */
+/**
+ * The fate of an edit or deletion of a message that was not posted yet: nothing of its own is sent. Undefined when it changed no waiting
+ * message, and none that an operator deleted.
+ */
 export async function changedBeforeText(deps: CommandDeps, row: InboxRow): Promise<string | undefined> {
   const { event, outcome, receivedAt } = row;
   if (event.kind !== "edited" && event.kind !== "deleted") return undefined;

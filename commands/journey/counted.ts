@@ -1,4 +1,4 @@
-/** A dispatch that was asked again: under which number the hooks decided at last, and what came of it. */
+/** A dispatch that was asked again: the number under which the hooks decided at last, and their decision. */
 import { type DispatchRecord, rootOf } from "../../src/domain/journal.js";
 import type { CommandDeps } from "../deps.js";
 import { dispatchOutcome } from "../runs/show-dispatch.js";

@@ -24,7 +24,7 @@ export interface CutOff {
   id: string;
   /** When it was over, else when it came; 0 where that is not on record, because it was deleted. */
   at: number;
-  /** It waits for an operator because of that, also when the point fired again since. */
+  /** The work waits for an operator because of that, also when the point fired again since. */
   isHeld?: boolean;
   /** The hooks crashed the gateway there, and are called again. */
   crashed?: CrashedDispatch;
@@ -42,7 +42,7 @@ export function cutOffFinder(deps: CommandDeps): (point: string, phase?: Phase) 
   };
 }
 
-/** Lifecycle points have one. */
+/** Lifecycle points have a phase. */
 type Phase = CrashedDispatch["phase"];
 
 async function lastCutOff(
@@ -55,7 +55,7 @@ async function lastCutOff(
   const work = phase === "after" ? undefined : await workHeldAt(point, deps);
   if (work !== undefined) return work;
   const crashed = (await crashedAt(point, deps, { phase })).at(-1);
-  // What is called again crashed no later than this process started.
+  // A dispatch that is called again crashed no later than this process started.
   const known = crashed && { id: idOf(crashed), at: crashed.givenUp?.at ?? deps.about.startedAt, crashed };
   // A message whose hook ended the process may have been handled again since, or another message after it.
   if (known !== undefined && crashed?.endedBy === undefined) return known;
@@ -103,8 +103,8 @@ async function workHeldAt(point: string, { tasks, missions }: CommandDeps): Prom
 }
 
 /**
- * What crashed the gateway while hooks of the point were at work on it, and has not ended since; what was given up comes first. `ids`: of
- * these tasks, missions or deliveries only.
+ * Dispatches that crashed the gateway while hooks of the point worked on them, and have not ended since; given-up ones come first. `ids`:
+ * of these tasks, missions or deliveries only.
  */
 export async function crashedAt(
   point: string,
@@ -120,13 +120,15 @@ export async function crashedAt(
   );
 }
 
-/** What the journey is about: the message or task, and what was sent because of it. */
+/** The ids of the message or task of the journey, and of the deliveries that were sent because of it. */
 export const idsOf = ({ id, deliveries }: Pick<Journey, "id" | "deliveries">): string[] => [
   id,
   ...deliveries.map((one) => one.id),
 ];
 
-/** What hooks were not notified of at the ends of the journey's deliveries, and what of plugins ended the process for it: a line each. */
+/**
+ * A line for each end of the journey's deliveries that hooks were not notified of, and for each plugin hook that ended the process for it.
+ */
 export async function crashLines({ attempts, clock }: CommandDeps, journey: Journey) {
   const ids = [...idsOf(journey), ...journey.changes.map(({ id }) => `m${id}`)];
   const now = clock.now();
@@ -146,19 +148,22 @@ export async function crashLines({ attempts, clock }: CommandDeps, journey: Jour
 
 const timesText = ({ crashes }: CrashedDispatch) => (crashes === 1 ? "once" : `${crashes} times in a row`);
 
-/** What hooks were not notified of, or never ended, and no work waits for, and what ended the process: nothing else shows it. Newest first. */
+/**
+ * Dispatches that hooks were not notified of or never ended, and no work waits for, and the hooks that ended the process: nothing else
+ * shows them. Newest first.
+ */
 export async function silentlyGivenUp({ attempts, clock }: CommandDeps): Promise<CrashedDispatch[]> {
   const since = clock.now() - SHOWN_MS;
   const crashed = (await attempts?.crashed()) ?? [];
   return crashed.filter(({ givenUp }) => givenUp?.isSilent && givenUp.at > since).reverse();
 }
 
-/** As long as failures of hooks are shown. */
+/** Crashes are shown as long as failures of hooks. */
 const SHOWN_MS = DAY_MS;
 
 const DELIVERY_ENDS: readonly string[] = ["message_sent", "delivery_failed"];
 
-/** By hook of a plugin: its last call of `process.exit`, and for what it was called then. */
+/** By hook of a plugin: its last call of `process.exit`, and the work for which the hook was called then. */
 export async function endingsByHook({ attempts }: CommandDeps): Promise<ReadonlyMap<string, Ending>> {
   const crashed = (await attempts?.crashed()) ?? [];
   const endings = crashed.flatMap((one): [string, Ending][] =>
@@ -183,7 +188,7 @@ export interface Ending extends Pick<CutOff, "id" | "at"> {
 export const idOf = ({ dispatchId, point, endedBy }: CrashedDispatch): string =>
   workOf(dispatchId)?.id ?? (endedBy !== undefined || DELIVERY_ENDS.includes(point) ? rootOf(dispatchId) : dispatchId);
 
-/** Sentences, in Markdown. `when`: the adverb of the crash, of what is called again. */
+/** Sentences, in Markdown. `when`: the adverb of the crash, for a dispatch that is called again. */
 export function crashText(crashed: CrashedDispatch, { clock }: CommandDeps, when = ""): string {
   const { maxCrashes, isCalled, givenUp, endedBy } = crashed;
   if (givenUp !== undefined && endedBy !== undefined)
@@ -254,7 +259,7 @@ async function cutOffAt(
     }));
 }
 
-/** What may have fired at the point after its last firing on record, `at` (-1: none is), and was not for `except`: two sentences. */
+/** Two sentences about what may have fired at the point after its last firing on record, `at` (-1: none is), and not for `except`. */
 export async function cutOffAfter(
   deps: CommandDeps,
   point: string,

@@ -1,6 +1,6 @@
 /**
- * Messages whose handling the end of the process cut off. A dispatch is recorded at its end, so nothing on disk says which hooks had
- * begun then; only configured hooks, and hooks in the background, have a row from their beginning.
+ * Messages whose handling the end of the process cut off. A dispatch is recorded at its end, so nothing on disk shows which hooks had
+ * started then; only configured hooks, and hooks in the background, have a row from their start.
  */
 import type { AutomationRun } from "../../src/domain/automation.js";
 import { HOOKS_MAY_CRASH, MAY_CRASH } from "../../src/domain/deliveries/letters.js";
@@ -12,7 +12,7 @@ import type { Decision } from "./audit.js";
 import { isFiringAt } from "./background.js";
 import type { Journey } from "./find.js";
 
-/** How often, at least: starts of its handling that ended in no other way. A person who had it tried again began a new count. */
+/** How often, at least: starts of its handling that ended in no other way. A retry by a person starts a new count. */
 export function cutOffsOf({ status, attempts, deferrals, round, error }: InboxRow): number {
   const byCrash = error?.includes(MAY_CRASH) === true;
   const isLastKnown = status === "done" || status === "running" || (status === "dead" && !byCrash);
@@ -29,8 +29,8 @@ export function undecidedOf({ status, reason, asked, parts }: Delivery): number 
 }
 
 /**
- * Hooks were asked once more, as they are when the process ended before they had decided. They may have decided since. A release begins
- * a new count.
+ * Hooks were asked again, as after an end of the process before they had decided. They may have decided since. A release starts a new
+ * count.
  */
 export function wasUndecided({ id, asked }: Delivery, decisions: readonly Decision[]): boolean {
   return asked > 1 || decisions.some((one) => one.id === id && one.was?.reason?.includes(HOOKS_MAY_CRASH) === true);
@@ -54,14 +54,14 @@ export function unrecordedByKill({ registry }: CommandDeps, point: string): stri
 }
 
 /**
- * An earlier process handled it, and may have been killed before the point was recorded, which happens a moment after its end: what is not on
- * record may have fired all the same, where a hook is.
+ * An earlier process handled the message, and may have been killed before the point was recorded, which happens a moment after its end: a
+ * point without a record may have fired all the same, where it has a hook.
  */
 export function mayBeKilled({ registry, about }: CommandDeps, point: string, at: number): boolean {
   return at < about.startedAt && registry.order(point).some(({ enabled }) => enabled);
 }
 
-/** What is said of a point of which runs are on record, and its firing is not: a sentence, in Markdown; undefined where none are. */
+/** A sentence, in Markdown, about a point whose runs are on record, and whose firing is not; undefined where no runs are. */
 export function unrecordedText(
   deps: CommandDeps,
   point: string,
@@ -75,7 +75,7 @@ export function unrecordedText(
   return `What else ran at ${code(point)} is not on record. ${why}`;
 }
 
-/** What became of a run whose dispatch is not on record: sentences, in Markdown. */
+/** The fate of a run whose dispatch is not on record: sentences, in Markdown. */
 export function cutOffRunText(run: AutomationRun): string {
   return `${endOf(run)} ${code(`/run ${run.id}`)} shows it.`;
 }

@@ -1,6 +1,6 @@
 /**
- * From what a person names (an id of the gateway's, an id of the platform's, `last`, a reply) to all that is known of one message:
- * its row in the inbox, what was sent because of it, and what fired.
+ * Finds all that is known of one message by the name that a person gives (an id of the gateway, an id of the platform, `last`, a reply):
+ * its row in the inbox, the deliveries because of it, and the firings.
  */
 
 import { type Address, formatAddress } from "../../src/domain/chat/address.js";
@@ -21,21 +21,24 @@ const MAX_DISPATCHES = 50;
 /** How many rows of the inbox are read at once for `last`, and how often: a chat may have edits and reactions alone for long. */
 const LAST_ROWS = 10;
 const MAX_READS = 500;
-/** What the ids of answers, notes, copies and early answers end with. Their rows may be purged while the journal knows them. */
+/** The ends of the ids of answers, notes, copies and early answers. Their rows may be purged while the journal knows them. */
 const MARKS = ["r", "a", "f", "p"];
 
 export type Journey = Path & Surroundings & OnRecord;
 
 interface Path {
-  /** As it was named. */
+  /** The name that the person gave. */
   asked: string;
-  /** The gateway's own id of it; as it was named when the queues do not have it. */
+  /** The gateway's own id of it; the given name when the queues do not have it. */
   id: string;
-  /** What came in; absent for what the gateway sent on its own, and when the row was deleted. */
+  /** The inbox row; absent for messages that the gateway sent on its own, and when the row was deleted. */
   row: InboxRow | undefined;
   /** The gateway's own message, when that was named. */
   own: Delivery | undefined;
-  /** What was sent because of `row`: the answers, its corrections and deletion, then what hooks posted, each oldest first; `own` and its last edits when that was named. */
+  /**
+   * The deliveries because of `row`: the answers, its corrections and deletion, then the posts of hooks, each oldest first; `own` and its
+   * last edits when `own` was named.
+   */
   deliveries: readonly Delivery[];
   /** Oldest first. */
   dispatches: readonly DispatchRecord[];
@@ -56,7 +59,7 @@ export interface Candidate {
   conversation: string;
   address?: Address;
   at: number;
-  /** Who wrote it; absent for what the gateway sent. */
+  /** The author; absent for messages that the gateway sent. */
   by?: string;
 }
 
@@ -65,19 +68,22 @@ export interface NoDelivery {
   kind: "no delivery";
   id: string;
   row: InboxRow;
-  /** Those that it led to. */
+  /** The deliveries that the message led to. */
   deliveryIds: readonly string[];
 }
 
 type FoundAs<What> =
   | { kind: "found"; journey: What }
-  /** A platform's id that more than one chat has; asked for outside of any. */
+  /** Several chats have this id of a platform; the person asked outside of any. */
   | { kind: "several"; places: Candidate[] }
   | NoDelivery
   | { kind: "none" };
 type Found = FoundAs<Omit<Path, "id">>;
 
-/** After `flushJournal`. `at`: the chat in which it was asked; a platform's id holds for that chat only. `point`: what the message led to there is read, too. */
+/**
+ * After `flushJournal`. `at`: the chat in which the person asked; a platform's id holds for that chat only. `point`: the firings there that
+ * the message led to are read, too.
+ */
 export async function findJourney(
   deps: CommandDeps,
   at: Address | undefined,
@@ -106,7 +112,7 @@ export async function findJourney(
   };
 }
 
-/** With what it led to at the point, where that is no point of its own path. */
+/** With the firings at the point that the message led to, where that is no point of its own path. */
 async function withLedTo(
   deps: CommandDeps,
   journey: Omit<Path, "id">,
@@ -147,7 +153,7 @@ async function find(deps: CommandDeps, at: Address | undefined, asked: string): 
 
 /** The newest message in the chat that is no command; of all chats when it was asked in none. */
 async function lastMessage({ store }: CommandDeps, at: Address | undefined): Promise<InboxRow | undefined> {
-  // What is no command waits in the lane that has the chat's name.
+  // A message that is no command waits in the lane that has the chat's name.
   const where = at === undefined ? {} : { lane: formatAddress(at) };
   let before = Number.MAX_SAFE_INTEGER;
   for (let reads = 0; reads < MAX_READS; reads++) {
@@ -194,7 +200,7 @@ async function anywhere(deps: CommandDeps, asked: string): Promise<Found> {
 
 async function ofRow(deps: CommandDeps, asked: string, row: InboxRow | undefined): Promise<Found> {
   if (row === undefined) return { kind: "none" };
-  // What hooks post when it is edited is posted because of the message, too.
+  // Posts of hooks about an edit of the message are posted because of the message, too.
   const changes = await changesOf(deps, row, undefined);
   const answered = await deps.store.outbox.answersTo(`m${row.id}`);
   const notes = answered.filter(({ isCourtesy }) => isCourtesy);
@@ -211,7 +217,7 @@ async function ofRow(deps: CommandDeps, asked: string, row: InboxRow | undefined
     ...deliveries.map(({ id }) => id),
     ...made,
   ]);
-  // What happened to the message that was edited is told by its own id.
+  // The id of the edited message itself shows what happened to that message.
   const about = row.event.kind in POINT_OF_CHANGE ? undefined : messageIdOf(row.event);
   const dispatches = await dispatchesOf(
     deps,
@@ -229,7 +235,7 @@ async function ofRow(deps: CommandDeps, asked: string, row: InboxRow | undefined
   return { kind: "found", journey: { asked, row, own: undefined, deliveries, dispatches, gone, roots: [...roots] } };
 }
 
-/** What runs of hooks made because of these: the outbox may not have it any more. */
+/** The deliveries that runs of hooks made because of these rows: the outbox may not have them any more. */
 async function madeBecauseOf({ automations }: CommandDeps, rows: readonly InboxRow[]): Promise<string[]> {
   const runs = await Promise.all(rows.map(({ id }) => automations?.runs.ledTo(`m${id}`, MAX_RUNS)));
   return runs.flatMap((some = []) => some.flatMap((run) => madeBy(run).map(({ id }) => id)));
@@ -262,8 +268,8 @@ async function ofMissing(deps: CommandDeps, asked: string, row: InboxRow, id: st
 }
 
 /**
- * What was posted because of it, oldest first: by hooks, where the cause of a delivery is the run of the hook; and by the gateway in
- * place of an answer that was withheld or could not be delivered.
+ * Deliveries that were posted because of the message, oldest first: by hooks, where the cause of a delivery is the run of the hook; and by
+ * the gateway in place of an answer that was withheld or could not be delivered.
  */
 async function postsOf(
   { store }: CommandDeps,
@@ -347,7 +353,7 @@ function merged(dispatches: readonly DispatchRecord[]): DispatchRecord[] {
   return [...unique.values()].sort((a, b) => a.at - b.at || orderOf(a) - orderOf(b));
 }
 
-/** What people do to a message that is there fires a point of its own. */
+/** Each kind of change that people make to an existing message fires a point of its own. */
 export const POINT_OF_CHANGE: Readonly<Partial<Record<InboundEvent["kind"], string>>> = {
   edited: "message_edited",
   deleted: "message_deleted",

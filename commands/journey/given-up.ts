@@ -1,6 +1,6 @@
 /**
- * What was given up or held before an operator decided on it: what hooks were notified of, what the audit kept, and what is not on
- * record. The release of a row clears its reason.
+ * Deliveries and messages that were given up or held before an operator decided on them: the ends that hooks were notified of, the reasons
+ * that the audit kept, and the ends that are not on record. The release of a row clears its reason.
  */
 import { saysInDoubt } from "../../src/domain/deliveries/given-up.js";
 import { rootOf } from "../../src/domain/journal.js";
@@ -32,7 +32,7 @@ const DECISIONS: Readonly<Record<Decision["kind"], (id: string) => string>> = {
   confirmed: (id) => `confirmed that it arrived (${id})`,
 };
 
-/** What an operator decided, and how the message had ended before that. */
+/** The decision of an operator, and how the message had ended before that. */
 export function decisionText(decision: Decision, journey: Journey): string {
   const by = operatorName(decision.by);
   return `${by} ${DECISIONS[decision.kind](code(decision.id))}${formerEndText(decision, journey, by)}`;
@@ -40,7 +40,7 @@ export function decisionText(decision: Decision, journey: Journey): string {
 
 function formerEndText(decision: Decision, journey: Journey, by: string): string {
   const { id, kind, was } = decision;
-  // It has a line of its own.
+  // This end has a line of its own.
   if (wasHeardOf(decision, journey)) return "";
   if (was === undefined)
     return kind === "retried" && id.startsWith("d_") ? ", after it was given up (why is not on record)" : "";
@@ -58,7 +58,7 @@ function wasHeardOf({ id, at }: Decision, { dispatches, decisions }: Journey): b
   );
 }
 
-/** Why `delivery_failed` is not on record for a delivery that an operator sent again; undefined for one that was never given up. */
+/** Why `delivery_failed` is not on record for a delivery that an operator sent again; undefined for a delivery that was never given up. */
 export function wasGivenUpText(
   { id, round }: Delivery,
   state: string,
@@ -79,7 +79,7 @@ export function wasGivenUpText(
   }
   if (retry)
     return `it was given up, and ${operatorName(retry.by)} had it tried again ${ago(retry.at, now)}: ${state}. Why it was given up is not on record, because ${notHeard}.`;
-  // What is confirmed was held. A release is of what was held or was given up, and the audit may not reach back to a retry.
+  // A confirmed delivery was held. A released one was held or given up, and the audit may not reach back to a retry.
   if (round === 1 || last?.kind === "confirmed") return undefined;
   const by = last ? `${operatorName(last.by)} sent it again ${ago(last.at, now)}` : "an operator sent it again";
   return `it was held or given up, and ${by}: ${state}. Which of both is not on record; if it was given up, ${notHeard}.`;

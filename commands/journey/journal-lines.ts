@@ -1,9 +1,9 @@
-/** What is known of an id that only the journal has: a dispatch of a task, a mission or an alert, a firing by hand, a message that was deleted. */
+/** Lines about an id that only the journal has: a dispatch of a task, a mission or an alert, a firing by hand, a deleted message. */
 import type { DispatchRecord } from "../../src/domain/journal.js";
 import { dispatchOutcome, outcomeText } from "../runs/show-dispatch.js";
 import { clockTime, code, plain } from "../show/text.js";
 
-/** One line a point; the last one where it fired several times. */
+/** One line for each point, about its last firing. */
 export function journalLines(
   asked: string,
   taskId: string | undefined,
@@ -30,7 +30,7 @@ export function journalLines(
   return [`${gone}The journal has:`, ...ended];
 }
 
-/** What the journal alone can say, when the queues no longer have the message. */
+/** The endings that the journal shows when the queues no longer have the message. */
 export function endings(dispatches: readonly DispatchRecord[]): string | undefined {
   const facts = dispatches.flatMap(({ point, payload, runs }) => {
     const isDenied =

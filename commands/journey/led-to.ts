@@ -1,4 +1,6 @@
-/** What a message led to beside its own path: firings of points of plugins, tasks and missions, whose cause is the message or its task. */
+/**
+ * The firings that a message led to beside its own path: of points of plugins, tasks and missions, whose cause is the message or its task.
+ */
 import { type Cause, type DispatchRecord, rootOf } from "../../src/domain/journal.js";
 import type { CommandDeps } from "../deps.js";
 import { code } from "../show/text.js";
@@ -21,7 +23,9 @@ export function isBecauseOf(roots: readonly string[], dispatchId: string, cause:
   return roots.includes(rootOf(dispatchId)) || (cause !== undefined && roots.includes(rootOf(cause.id)));
 }
 
-/** Firings of the point that the roots led to, newest first. `since`: when the message came; what ended before that is not read. */
+/**
+ * Firings of the point that the roots led to, newest first. `since`: when the message came; dispatches that ended before that are not read.
+ */
 export async function ledToAt(
   { store: { journal } }: CommandDeps,
   point: string,

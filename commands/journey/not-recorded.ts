@@ -1,4 +1,4 @@
-/** A dispatch is recorded at its end: what is known of an id that the journal does not have. */
+/** A dispatch is recorded at its end: texts about an id that the journal does not have. */
 import { isHandId, rootOf } from "../../src/domain/journal.js";
 import { word } from "../answer.js";
 import type { CommandDeps } from "../deps.js";

@@ -1,4 +1,4 @@
-/** What happened to a message, in about five lines: received, claimed, decided, sent. Nothing of what people wrote is shown. */
+/** The path of a message in about five lines: received, claimed, decided, sent. No words of people are shown. */
 import { type AutomationRun, type AutomationRunStatus, isUnfinished } from "../../src/domain/automation.js";
 import { addressOf } from "../../src/domain/chat/event.js";
 import { shortenedFrom } from "../../src/domain/chat/long-message.js";
@@ -35,7 +35,7 @@ const MAX_SHOWN = 4;
 /** Dispatches that can be opened. */
 const MAX_BUTTONS = 3;
 
-/** `taskId`: the task, when what was named is a dispatch of a task that there is. */
+/** `taskId`: the task, when the named id is a dispatch of an existing task. */
 export async function showPath(deps: CommandDeps, journey: Journey, taskId?: string): Promise<CommandAnswer> {
   const { id, row, own, deliveries, dispatches, asked, decisions, origin } = journey;
   const now = deps.clock.now();
@@ -112,7 +112,7 @@ export async function showPath(deps: CommandDeps, journey: Journey, taskId?: str
   });
 }
 
-/** The end of the process cut it off, and what it belongs to is not done yet. */
+/** The end of the process cut off the run, and its message or delivery is not done yet. */
 const runsAgain = ({ automations }: CommandDeps, journey: Journey, run: AutomationRun): boolean =>
   openOf(journey).includes(rootOf(run.id)) && automations?.runsAgain(run) === true;
 
@@ -128,7 +128,7 @@ function isPausedFor({ automations }: CommandDeps, row: InboxRow | undefined): b
   return paused !== undefined && row !== undefined && (row.settledAt ?? Number.POSITIVE_INFINITY) >= paused.at;
 }
 
-/** Those in which a hook failed come first, then those that decided something, then the others; shown in their order. */
+/** Dispatches in which a hook failed come first, then those that decided something, then the others; shown in their order. */
 function shownDispatches(dispatches: readonly DispatchRecord[]): DispatchRecord[] {
   const withRuns = dispatches.filter(({ runs }) => runs.length > 0);
   const failed = withRuns.filter((one) => hasFailed(one) || one.runs.some(hasFailed)).slice(-MAX_BUTTONS);
@@ -139,7 +139,7 @@ function shownDispatches(dispatches: readonly DispatchRecord[]): DispatchRecord[
   return withRuns.filter((one) => shown.has(one));
 }
 
-/** Several of one point are told apart by the hook that failed or decided, and those of one hook by a number. */
+/** The hook that failed or decided distinguishes several buttons of one point; a number distinguishes those of one hook. */
 function dispatchButtons(dispatches: readonly DispatchRecord[]) {
   const labels = dispatches.map((one) => {
     const isAlone = dispatches.filter(({ point }) => point === one.point).length === 1;
@@ -171,11 +171,11 @@ function headline(deps: CommandDeps, journey: Journey, now: number): string {
   return `**What happened to ${code(id)}**: ${kind}${platformId === undefined ? "" : ` ${code(platformId)}`} in ${placeWords(deps, addressOf(event))}, ${ago(row.receivedAt, now)}`;
 }
 
-/** `which the gateway sent to General on web 5 s ago`; what was not sent is not said to be. */
+/** `which the gateway sent to General on web 5 s ago`; the text of an unsent message does not claim that. */
 function ownWords(deps: CommandDeps, own: Delivery, { row, decisions }: Journey, now: number): string {
   const { status, operation, address, createdAt, settledAt = createdAt } = own;
   const place = placeWords(deps, address);
-  // It was settled by the word of an operator, and sent before that: when is not on record.
+  // An operator settled it after it was sent: the time of sending is not on record.
   if (status === "sent" && operation === "send" && decisions.some(({ kind }) => kind === "confirmed"))
     return `a message to ${place}, created ${ago(createdAt, now)}, which counts as sent since ${ago(settledAt, now)}`;
   if (status === "sent" && operation === "send") return `which the gateway sent to ${place} ${ago(settledAt, now)}`;
@@ -185,7 +185,7 @@ function ownWords(deps: CommandDeps, own: Delivery, { row, decisions }: Journey,
   return `${what} in ${place}, created ${ago(createdAt, now)}: ${state}`;
 }
 
-/** One line of what happened to it, and when. What is still open comes last; of one moment, decisions come first. */
+/** One line about the message, with its time. Open matters come last; at the same moment, decisions come first. */
 interface Happening {
   at: number;
   text: string;
@@ -194,14 +194,17 @@ interface Happening {
 const inOrder = (all: readonly Happening[]): string[] =>
   [...all].sort((a, b) => (a.at === b.at ? 0 : a.at < b.at ? -1 : 1)).map(({ text }) => text);
 
-/** The audit has the end of the command; what the command set off may be recorded just before that. */
+/** The audit has the end of the command; the deliveries and firings of the command may be recorded just before that. */
 function decidedAt({ at, id }: Decision, { dispatches, deliveries }: Journey): number {
   const settled = deliveries.find((one) => one.id === id)?.settledAt ?? at;
   const setOff = dispatches.filter((one) => rootOf(one.id) === id && /:\d+$/.test(one.id)).map((one) => one.at);
   return Math.min(at, ...[settled, ...setOff].filter((one) => one >= at - SETTLING_MS));
 }
 
-/** What people did to the message afterwards; edits for which the same ran are one line, with how often and the last one, and so are reactions. */
+/**
+ * Changes that people made to the message afterwards. Edits for which the same hooks ran are one line, with their number and the last one;
+ * so are reactions.
+ */
 function changeLines(deps: CommandDeps, journey: Journey, now: number): Happening[] {
   const { changes, dispatches, stored } = journey;
   const found = new Map<string, { last: InboxRow; ran: string | undefined; times: number }>();
@@ -223,8 +226,8 @@ function changeLines(deps: CommandDeps, journey: Journey, now: number): Happenin
 }
 
 /**
- * Failures, and runs without a row of their own that a stop cut off: of one that ran again, how that attempt ended. Those that repeat are one
- * line, with how often and when last; those before and after a decision of an operator are two.
+ * Failures, and runs without a row of their own that a stop cut off; for a run that ran again, how that attempt ended. Failures that repeat
+ * are one line, with how often and when last; those before and after a decision of an operator are two.
  */
 function failureLines(journey: Journey, now: number): Happening[] {
   const { dispatches, decisions, stored } = journey;
@@ -235,7 +238,7 @@ function failureLines(journey: Journey, now: number): Happening[] {
       const isCutOff = run.outcome === "interrupted" && !isAttempt(dispatch) && !stored.has(run.id);
       if (!isCutOff && !hasFailed(run)) continue;
       const again = isCutOff ? lastAttemptOf(dispatch, run, dispatches) : undefined;
-      // That it failed is a line of its own.
+      // The failure has a line of its own.
       if (again && hasFailed(again.run)) continue;
       const { point } = dispatch;
       const at = again?.at ?? dispatch.at;
@@ -274,7 +277,7 @@ function moreFailures(failures: readonly Happening[]): Happening[] {
   return [{ at: last.at, text: `… and ${count(failures.length - MAX_SHOWN, "more failure")}` }];
 }
 
-/** What runs now without a row of its own, and nothing of the path waits for: no other line shows it. */
+/** Runs that are under way without a row of their own, and that nothing of the path waits for: no other line shows them. */
 function besideLines({ row, changes, deliveries, running, stored }: Journey): Happening[] {
   const open = openOf({ row, changes, deliveries });
   return running
@@ -303,7 +306,7 @@ function inboundLines(deps: CommandDeps, journey: Journey, row: InboxRow, now: n
   const mine = journey.dispatches.filter(({ id }) => id.startsWith(`m${row.id}:`));
   const change = POINT_OF_CHANGE[row.event.kind];
   if (row.outcome === "not_taken") return [`${clockTime(row.receivedAt, now)} received`];
-  // A press fires the points of what it stands for; a move of a chat fires none.
+  // A press fires the points of the input that it represents; a move of a chat fires none.
   const point = change ?? (row.event.kind === "action" || row.event.kind === "moved" ? undefined : "message_received");
   const ran =
     point && ranAt(point, mine, row.status === "done", journey.stored, missingText(deps, point, row, journey));
@@ -314,7 +317,7 @@ function inboundLines(deps: CommandDeps, journey: Journey, row: InboxRow, now: n
   ];
 }
 
-/** How handling ended, at its time. Hooks may see an answer a moment before that is on disk, so it comes before what is sent. */
+/** How handling ended, at its time. Hooks may see an answer a moment before that is on disk, so this line comes before the deliveries. */
 function inboundEnd(
   deps: CommandDeps,
   journey: Journey,
@@ -373,7 +376,7 @@ function endOf(deps: CommandDeps, journey: Journey, row: InboxRow): string {
   }
 }
 
-/** What is said of a point that a handled message passes, when no run is on record there. */
+/** The text about a point that a handled message passes, when no run is on record there. */
 function missingText(deps: CommandDeps, point: string | undefined, row: InboxRow, journey: Journey): string {
   if (point === undefined) return "";
   if (journey.running.some((one) => rootOf(one.dispatchId) === `m${row.id}` && isFiringAt(point)(one)))
@@ -389,7 +392,7 @@ function missingText(deps: CommandDeps, point: string | undefined, row: InboxRow
   return `${isKilled ? "nothing is recorded of" : "no hook was enabled at"} ${code(point)}`;
 }
 
-/** Who ran at a point in its last dispatch. Undefined when none is recorded and one may still come. */
+/** The hooks that ran at a point in its last dispatch. Undefined when no dispatch is recorded and one may still come. */
 function ranAt(
   point: string,
   dispatches: readonly DispatchRecord[],
@@ -401,7 +404,7 @@ function ranAt(
   if (last === undefined) return isSettled ? missing : undefined;
   const withStatus = (status: AutomationRunStatus) => last.runs.filter(({ id }) => stored.get(id)?.status === status);
   const [waiting, again] = [withStatus("backgrounded").length, withStatus("queued").length];
-  // Where one was cut off and runs again, the point is firing.
+  // Where a run was cut off and runs again, the point is firing.
   const running = withStatus("running").filter(({ outcome }) => outcome === "backgrounded").length;
   const notRun = last.runs.filter((run) => hasNotRun(run, stored.get(run.id))).length;
   const ran = last.runs.length - notRun - running - again;
@@ -450,7 +453,7 @@ function deliveryLine(deps: CommandDeps, delivery: Delivery, journey: Journey, n
   return `${when}${what}${to} ${ended}${open}${tried > 0 ? ` · tried ${tried === 1 ? "once" : `${tried} times`}` : ""}${nextTryText(delivery, now)}${as}${status === "cancelled" ? "" : changed}${shortText(delivery)}${postedBy}${step === undefined ? "" : ` · ${step}`}`;
 }
 
-/** What held it up until it expired. */
+/** The delivery for which this one waited until it expired. */
 function blockedText({ blockedBy }: Journey, id: string): string {
   const by = blockedBy.get(id);
   return by === undefined ? "" : ` · until then its chat waited for ${code(by.id)} (**${by.status}**)`;

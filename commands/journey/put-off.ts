@@ -31,7 +31,7 @@ export function isBlock(run: RunRecord): boolean {
   return run.outcome === "blocked" || (run.pluginId === undefined && Boolean(run.reason) && isSilentClaim(run));
 }
 
-/** It took the message and answered nothing. */
+/** The hook took the message and answered nothing. */
 export function isSilentClaim({ outcome, diff }: RunRecord): boolean {
   if (outcome !== "claimed" || typeof diff !== "object" || diff === null) return false;
   return !("reply" in diff && diff.reply) && !("routeTo" in diff && diff.routeTo) && !("deferMs" in diff);

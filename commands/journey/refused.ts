@@ -1,6 +1,6 @@
 /**
- * Hooks that wanted a message and were not run, by a gate, by `skip_if`, by a pause or because they were disabled meanwhile, and hooks whose condition had no answer.
- * What a matcher left out is not named.
+ * Hooks that wanted a message and were not run, by a gate, by `skip_if`, by a pause or because they were disabled meanwhile, and hooks
+ * whose condition had no answer. Hooks that a matcher left out are not named.
  */
 import { parseSkipReason } from "../../src/domain/skip-reason.js";
 import { clockTime, code, count, plain } from "../show/text.js";
@@ -41,7 +41,7 @@ function skippedRuns({ dispatches, stored }: Journey): SkippedRun[] {
     );
 }
 
-/** One line a hook, with its last reason. */
+/** One line for each hook, with its last reason. */
 export function refusedLines(journey: Journey, now: number): { at: number; text: string }[] {
   const last = new Map(skippedRuns(journey).map((one) => [one.hookId, one]));
   return [...last.values()]

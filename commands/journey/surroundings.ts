@@ -1,4 +1,4 @@
-/** What stands around a message at this moment: the hooks at work on it, what it waits for, what operators decided, what sent it. */
+/** The surroundings of a message at this moment: the hooks at work on it, what it waits for, decisions of operators, and its origin. */
 
 import { isCommandLane } from "../../src/domain/chat/command-lane.js";
 import { addressOf } from "../../src/domain/chat/event.js";
@@ -20,7 +20,7 @@ import { conversationText } from "../who.js";
 import { type Decision, decisionsOn } from "./audit.js";
 import { putOffs } from "./put-off.js";
 
-/** Deliveries of a chat among which the one that held up another is looked for. */
+/** Deliveries of a chat among which the blocker of another is looked for. */
 const MAX_BEFORE = 200;
 /** Dispatches of a message among which the last hook that put it off is looked for. */
 const MAX_DISPATCHES = 200;
@@ -28,17 +28,20 @@ const MAX_DISPATCHES = 200;
 export interface Surroundings {
   /** Hooks that run for it now, the longest first. */
   running: readonly RunningHook[];
-  /** The message at the head of its lane, when it waits behind one. */
+  /** The message at the head of its lane, when it waits behind another message. */
   ahead: InboxRow | undefined;
-  /** By delivery: the one at the head of its queue, when it waits behind one. */
+  /** By delivery: the delivery at the head of its queue, when it waits behind that. */
   blockers: ReadonlyMap<string, Delivery>;
-  /** An earlier process was cut off in other work than messages, and that work has its turn before the message: what it is. Markdown. */
+  /**
+   * An earlier process was cut off in work other than messages, and that work has its turn before the message. Markdown that names the
+   * work.
+   */
   turn: string | undefined;
-  /** By open delivery: the pause that it waits for, or that its platform is away. Markdown: `General is paused until 12:00:01 (in 3 s): 429`. */
+  /** By open delivery: its pause, or that its platform is away. Markdown: `General is paused until 12:00:01 (in 3 s): 429`. */
   pauses: ReadonlyMap<string, string>;
-  /** By delivery that expired untried: the one that its chat waited for until then. */
+  /** By delivery that expired untried: the delivery that its chat waited for until then. */
   blockedBy: ReadonlyMap<string, Delivery>;
-  /** What operators decided about the message and its deliveries, oldest first. */
+  /** The decisions of operators about the message and its deliveries, oldest first. */
   decisions: readonly Decision[];
   /** Its edits and deletions, oldest first. */
   changes: readonly InboxRow[];
@@ -46,7 +49,7 @@ export interface Surroundings {
   aheadOfChanges: InboxRow | undefined;
   /** By the id of a row that something of this waits for: the hook that put that row off. */
   putOffBy: ReadonlyMap<number, string>;
-  /** What sent the delivery that was named, when that is no message. */
+  /** The origin of the named delivery, when that is no message. */
   origin: Origin | undefined;
   /** The default route of a plugin has the message now. */
   route: RouteCall | undefined;
@@ -103,7 +106,7 @@ export function asItWaits<Row extends InboxRow>(row: Row, turns: Turns | undefin
   return turns?.waiting.includes(`m${row.id}`) ? { ...row, status: "waiting" } : row;
 }
 
-/** What it waits for: the head of its lane, and of what is at the head itself, the message whose turn it is. */
+/** The message that this one waits for: the head of its lane; for the head itself, the message whose turn it is. */
 async function aheadOf(
   { store: { inbox } }: CommandDeps,
   row: InboxRow,
@@ -141,7 +144,7 @@ async function putOffByOf(
   return found;
 }
 
-/** The pause that ends last of those that each delivery waits for; else, that its platform is away. */
+/** For each delivery, the last to end of the pauses that it waits for; otherwise, that its platform is away. */
 async function pauseTextsOf(
   deps: CommandDeps,
   deliveries: readonly Delivery[],
@@ -174,7 +177,7 @@ function awayText({ adapters }: GatewayStatus, { address }: Delivery): string | 
   return `${address.platform} is ${phase}${reason === undefined ? "" : `: ${plain(reason, 160)}`}`;
 }
 
-/** Deliveries of one chat go in their order: one that expired untried waited for what was settled just before it. */
+/** Deliveries of one chat go in their order: a delivery that expired untried waited for the one that was settled just before it. */
 async function blockedByOf(
   { store }: CommandDeps,
   deliveries: readonly Delivery[],
@@ -222,7 +225,7 @@ export async function changesOf({ store }: CommandDeps, row: InboxRow | undefine
   return row?.event.kind === "message" ? store.inbox.changesOf(addressOf(row.event), row.event.message.messageId) : [];
 }
 
-/** Undefined for what answers a message: its path shows that. */
+/** Undefined for an answer to a message: the path of the message shows that. */
 async function originOf(deps: CommandDeps, own: Delivery, row: InboxRow | undefined): Promise<Origin | undefined> {
   const { kind, id }: Cause = own.cause;
   const role = ownWordText(own, row);
@@ -245,7 +248,7 @@ async function originOf(deps: CommandDeps, own: Delivery, row: InboxRow | undefi
   }
 }
 
-/** What a delivery of the gateway's own words stands for; undefined for an answer. */
+/** The kind of a delivery of the gateway's own words; undefined for an answer. */
 export function ownWordText({ id, cause, targetId = id }: Delivery, row: InboxRow | undefined): string | undefined {
   if (cause.kind !== "command" || row === undefined) return undefined;
   const note = noteText(targetId);
@@ -291,7 +294,7 @@ export function runningText(running: readonly RunningHook[]): string {
     .join(", ");
 }
 
-/** What one hook does now: `is running now, for 2 s`. */
+/** The present state of one hook: `is running now, for 2 s`. */
 export function runningNowText({ forMs, waitedMs, waitsUnder }: RunningHook): string {
   if (waitsUnder === undefined) return `is **running now**, for ${formatDuration(forMs - waitedMs)}`;
   return `**waits for its turn** (${code(waitsUnder)}), for ${formatDuration(forMs)}`;

@@ -1,4 +1,4 @@
-/** Why a message did not come as far as a hook point; undefined where it did, and nobody was enabled there. */
+/** Why a message did not reach a hook point; undefined where it did, and no hook was enabled there. */
 import { maySeeIt, saysInDoubt } from "../../src/domain/deliveries/given-up.js";
 import { HOOKS_MAY_CRASH, MAY_CRASH } from "../../src/domain/deliveries/letters.js";
 import { type DispatchRecord, numberedDispatch, rootOf } from "../../src/domain/journal.js";
@@ -61,7 +61,8 @@ export function cutOffsAt(point: string, journey: Journey): number {
 const OF_EACH_TRY: ReadonlySet<string> = new Set(["inbound_claim", "message_sending"]);
 
 /**
- * What was cut off there was deleted since, and the audit keeps why. Whether it was a message or, for example, an edit of one is gone with its row.
+ * The row that was cut off there was deleted since, and the audit keeps the reason. With the row gone, it may have been a message or, for
+ * example, an edit of one.
  */
 function hasPurgedCutOff(point: string, { gone, dispatches }: Journey): boolean {
   const isOutbound = OUTBOUND.some((one) => one === point);
@@ -126,7 +127,7 @@ function whyNever(point: string, row: InboxRow): string | undefined {
   }
 }
 
-/** What was not handled to its end has no outcome. */
+/** A message that was not handled to its end has no outcome. */
 export const mayBeCommand = (row: InboxRow): boolean =>
   row.outcome === "command" || row.event.kind === "command" || (row.outcome === undefined && isInCommandLane(row));
 
@@ -223,7 +224,7 @@ function untilText(at: number, now: number): string {
   return `until ${clockTime(at, now)}${at > now ? ` (in ${formatDuration(at - now)})` : ""}`;
 }
 
-/** What each reason of `decideAccess` means, and what changes it. */
+/** The meaning of each reason of `decideAccess`, and what changes it. */
 const DENIALS: Readonly<Record<string, string>> = {
   "not addressed": "it does not mention the gateway, and messages in this chat must (`access.mention`)",
   "this place is not listed":
@@ -239,7 +240,7 @@ export function deniedText(reason: string | undefined): string {
   return meaning === undefined ? plain(reason) : `**${plain(reason)}** (${meaning})`;
 }
 
-/** The same of all that was deleted, at its time where that is on record. */
+/** Lines about all deleted messages and deliveries, each at its time where that is on record. */
 export function goneLines(journey: Journey, now: number): { at: number; text: string }[] {
   return journey.gone.map((one) => {
     const at = one.purge?.at;
@@ -248,7 +249,7 @@ export function goneLines(journey: Journey, now: number): { at: number; text: st
   });
 }
 
-/** What was deleted: how it had ended, and who deleted it. `deliveries`: its corrections are among them. */
+/** A deleted message or delivery: how it had ended, and who deleted it. `deliveries`: its corrections are among them. */
 export function goneText(
   { id, purge }: Gone,
   dispatches: readonly DispatchRecord[],
@@ -267,7 +268,7 @@ export function goneText(
   return `${code(id)} was${before} **purged** by ${by} ${ago(purge.at, now)} (${code(`/outbox purge ${purge.what}`)})${after}.`;
 }
 
-/** How a delivery ended, by the last of its dispatches that says so. */
+/** How a delivery ended, by the last of its dispatches that shows it. */
 function recordedEnd(dispatches: readonly DispatchRecord[]): string | undefined {
   const ends = dispatches.flatMap(({ point, runs }) => {
     if (point === "message_sent") return ["**sent**"];
@@ -301,12 +302,12 @@ function whyNotOutbound(point: OutboundPoint, journey: Journey, now: number): st
     .join("\n");
 }
 
-/** `**suppressed** by x: reason`; a reason that begins with the status is not said twice. */
+/** `**suppressed** by x: reason`; a status at the start of the reason is not repeated. */
 function statusText({ status, reason }: Pick<Delivery, "status" | "reason">): string {
   return `**${status}**${reasonText({ status, reason })}`;
 }
 
-/** The same, with the hook that cancelled it. */
+/** The status and reason, with the hook that cancelled the delivery. */
 export function endText(delivery: Pick<Delivery, "status" | "reason">, dispatches: readonly DispatchRecord[]): string {
   const by = dispatches.flatMap(({ runs }) => runs).find(({ outcome }) => outcome === "cancelled");
   if (by === undefined || delivery.status !== "cancelled") return statusText(delivery);
@@ -320,7 +321,7 @@ function reasonText({ status, reason }: Pick<Delivery, "status"> & { reason: str
   return reason.startsWith(`${status} by `) ? ` ${plain(reason.slice(status.length + 1))}` : `: ${plain(reason)}`;
 }
 
-/** What a delivery waits for, when it is behind another: a delivery in doubt, or one that is tried again. */
+/** Names the blocker that a delivery waits behind: a delivery in doubt, or one that is tried again. */
 export function behindText(blocker: Delivery): string {
   const why = blocker.reason === undefined ? "" : ` (${plain(blocker.reason)})`;
   return `waits behind ${code(blocker.id)}, which is **${blocker.status}**${why}`;

@@ -12,7 +12,7 @@ import { missionsOf } from "./desk.js";
 import { findMission } from "./find.js";
 import { missionData } from "./list.js";
 
-/** So long the answer waits for the hooks that may refuse a start. */
+/** The answer waits this long for the hooks that may refuse a start. */
 const REST_WITHIN_MS = 3_000;
 
 export async function runMission(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
@@ -23,7 +23,7 @@ export async function runMission(deps: CommandDeps, context: CommandContext): Pr
     planId,
     by: whoIs(context.operator),
     cause: context.givenBy ?? { kind: "command", id: context.causeId ?? "http", depth: 0 },
-    // The same when the command is handled once more after a crash.
+    // The same key when the command is handled again after a crash.
     once: context.causeId === undefined ? undefined : `command:${context.causeId}`,
     address: context.at,
   });
@@ -43,7 +43,7 @@ export async function runMission(deps: CommandDeps, context: CommandContext): Pr
   });
 }
 
-/** As its hooks decided about its start, when they decide soon. */
+/** The mission after its hooks decided about its start, when they decide soon; otherwise the stored one. */
 async function atRest(deps: CommandDeps, stored: Mission): Promise<Mission> {
   const signal = AbortSignal.timeout(REST_WITHIN_MS);
   const mission = await missionsOf(deps)

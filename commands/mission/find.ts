@@ -1,4 +1,4 @@
-/** From what an operator typed to a mission: its id, the beginning of it, or a plan whose newest mission is meant. */
+/** Finds a mission by the text that an operator typed: its id, the start of its id, or a plan whose newest mission is meant. */
 import type { Mission } from "../../src/domain/orchestrator/mission.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { MissionDesk } from "../../src/orchestrator/missions/missions.js";

@@ -10,7 +10,7 @@ import type { CommandDeps } from "../deps.js";
 /** The latest events of one task; earlier ones are not drawn. */
 const MAX_EVENTS = 500;
 
-/** Undefined when nothing has begun. */
+/** Undefined when no task has started. */
 export async function missionPicture(
   { missionId, title, tasks }: MissionReport,
   deadline: number | undefined,
@@ -29,7 +29,7 @@ export async function missionPicture(
   return pictureOf(ganttChart(title, rows, "UTC", deadline), `mission-${missionId}`);
 }
 
-/** An attempt is what happens from a start until nobody works on it or judges it any more; what lies before and between is a wait. */
+/** An attempt lasts from a start until no work and no judgement on it goes on; the time before and between attempts is a wait. */
 function barsOf(task: TaskReport, events: readonly TaskEvent[], now: number): GanttBar[] {
   const phases: { kind: Phase; from: number }[] = [];
   for (const { at, to } of events) {

@@ -19,7 +19,7 @@ export async function reportMission(deps: CommandDeps, context: CommandContext):
   const { id, deadline } = await findMission(deps, context.options.id);
   const unread = await missionsOf(deps).report(id);
   const whole = { ...unread, gates: readableReasons(context, unread.gates) };
-  // What a runner says is for those who may give it work; an outcome may be the reason of a hook.
+  // The words of a runner are for people who may give it work; an outcome may be the reason of a hook.
   const desk = needTasks(deps);
   const hasOutcome = (task: TaskReport) => mayHearHere(desk, context, task) && maySeeReasons(context);
   const readable = whole.tasks.map((task) => (hasOutcome(task) ? task : withoutOutcome(task)));

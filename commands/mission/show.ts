@@ -1,4 +1,4 @@
-/** `/mission show ID`: groups, tasks and gates as they stand. */
+/** `/mission show ID`: groups, tasks and gates in their present state. */
 
 import type { Button } from "../../src/domain/chat/message.js";
 import { isMissionOver, type Mission } from "../../src/domain/orchestrator/mission.js";
@@ -76,7 +76,7 @@ function tableOf(
       const time = startedAt === undefined ? "" : formatDuration((endedAt ?? now) - startedAt);
       return [
         [
-          // A row of a list stands for itself.
+          // A row of a list is complete in itself.
           index === 0 || context.at !== undefined ? group.name : "",
           title,
           status,
@@ -112,7 +112,7 @@ function buttonsOf({ id, status, hold }: Mission): Button[] {
   ];
 }
 
-/** What a runner says, and what was found in it, is for those who may give it work. */
+/** The words of a runner, and the findings in them, are for people who may give it work. */
 function taskData(task: Task, mayHearIt: boolean) {
   const { id, title, status, group, assignTo, attempt, retries, startedAt, endedAt, reason, hold, assessment } = task;
   return {

@@ -1,6 +1,6 @@
 /**
- * What a command did to which messages, in the audit: its own line names a status or a chat, and not what it found there. The
- * entry also keeps how each message had ended, because its row forgets that, or is deleted.
+ * Records in the audit which messages a command acted on: the line of the command names a status or a chat, and not the messages found
+ * there. The entry also keeps how each message had ended, because its row forgets that, or is deleted.
  */
 import type { FormerEnd } from "../../src/domain/deliveries/purges.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
@@ -11,7 +11,7 @@ const MAX_IDS = 500;
 
 export type Acted = "purge" | "release" | "confirm" | "retry";
 
-/** As the audit keeps it: many messages of a flood ended alike. */
+/** The ends as the audit keeps them: many messages of a flood ended alike. */
 export function formerEnds(ends: readonly FormerEnd[]): { was: { status: string; reason?: string; ids: string[] }[] } {
   const groups = new Map<string, { status: string; reason?: string; ids: string[] }>();
   for (const { id, status, reason } of ends) {
@@ -27,7 +27,7 @@ export async function recordActed(
   { store, clock }: CommandDeps,
   { operator }: CommandContext,
   action: Acted,
-  /** As it was named: a status, an id, `all`. */
+  /** The target as the person named it: a status, an id, `all`. */
   target: string,
   ids: readonly string[],
   ends: readonly FormerEnd[] = [],

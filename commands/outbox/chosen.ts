@@ -1,4 +1,7 @@
-/** The messages that an `/outbox` command chose. By their reason only those whose reason the reader may read: else a search would tell it, letter by letter. */
+/**
+ * The messages that an `/outbox` command chose. A search by reason finds only messages whose reason the reader may read: else it would
+ * reveal the reason, letter by letter.
+ */
 import type { InboxLetterRef, LetterFilter, LetterRef } from "../../src/domain/deliveries/letters.js";
 import type { DeliveryPart, DeliveryStatus } from "../../src/domain/store.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
@@ -20,7 +23,10 @@ export async function chosenDeliveries(
   return found.length === 1 ? (found[0] ?? []) : found.flat().sort((a, b) => a.at - b.at);
 }
 
-/** What is not sent yet, oldest first. What the platform refused for now, and of which nothing was sent, waits as well. */
+/**
+ * Deliveries that are not sent yet, oldest first. A delivery that the platform refused for now, and of which nothing was sent, waits as
+ * well.
+ */
 export async function openDeliveries(
   deps: CommandDeps,
   context: CommandContext,

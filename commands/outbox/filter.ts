@@ -20,7 +20,7 @@ export interface Chosen extends LetterFilter {
   words: string;
   /** Its reason names the crash: messages that may crash the gateway are meant, too. */
   namesCrash: boolean;
-  /** The options that select those messages, within what was chosen. */
+  /** The options that select those messages, within the choice of the command. */
   crashLine: string;
 }
 
@@ -52,7 +52,7 @@ export function chosenBy({ options }: CommandContext, deps: CommandDeps): Chosen
   return { chats, reason, olderThan, line, words, namesCrash, crashLine };
 }
 
-/** Leads to the question about messages that may crash the gateway; in the question, to what it asks for. */
+/** Leads to the question about messages that may crash the gateway; in the question, to the messages that it asks for. */
 export function riskyButton(
   verb: string,
   ids: readonly string[],
@@ -65,7 +65,7 @@ export function riskyButton(
     : commandButton(label, `${line}${crashLine}`);
 }
 
-/** The question whose button was pressed: whether to take the risk of a crash, or what became of those in doubt. */
+/** The question whose button was pressed: whether to take the risk of a crash, or the fate of the messages in doubt. */
 export function answeredQuestion({ options }: CommandContext): "risk" | "doubt" | undefined {
   if (options.selection === undefined) return undefined;
   return options.confirmed === undefined ? "risk" : "doubt";

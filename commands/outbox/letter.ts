@@ -1,4 +1,4 @@
-/** What `/outbox` is about: a delivery by its id, or an inbox row written `m12` (as in the ids of its dispatches). */
+/** The subject of an `/outbox` command: a delivery by its id, or an inbox row written `m12` (as in the ids of its dispatches). */
 
 import type { Button } from "../../src/domain/chat/message.js";
 import {
@@ -19,7 +19,7 @@ import { ago, code, count, plain } from "../show/text.js";
 import { operatorName } from "../who.js";
 
 export type Letter =
-  /** `asked`: the id of an older change of the same message, which this one took the place of. */
+  /** `asked`: the id of an older change of the same message, which this change replaced. */
   { kind: "delivery"; delivery: Delivery; asked?: string | undefined } | { kind: "inbox"; row: InboxRow };
 
 export async function findLetter(deps: CommandDeps, given: unknown): Promise<Letter> {
@@ -93,7 +93,7 @@ export function unreadableText(ids: readonly string[]): string | undefined {
   return `${count(ids.length, "message")} left out: damaged in the database, so ${ids.length === 1 ? "it" : "they"} cannot be read (${namedText(ids)}). ${code("/outbox purge ID")} deletes one.`;
 }
 
-/** The same of changes that Hookgate cannot make. */
+/** The text about changes that are left out because Hookgate cannot make them. */
 export function leftToPeopleText(ids: readonly string[]): string | undefined {
   if (ids.length === 0) return undefined;
   return `${count(ids.length, "message")} left out: ${ids.length === 1 ? "it" : "they"} cannot be tried again (${namedText(ids)}). ${code("/outbox show ID")} shows why; ${code("/outbox purge ID")} then deletes one from the outbox.`;
@@ -104,12 +104,12 @@ const namedText = (ids: readonly string[]): string =>
 
 const MAX_NAMED = 5;
 
-/** It may have been handled after the backup that was restored. */
+/** The message may have been handled after the backup that was restored. */
 export function isMaybeHandled({ status, error }: Pick<InboxRow, "status" | "error">): boolean {
   return status === "dead" && error?.startsWith(MAY_HAVE_BEEN_HANDLED) === true;
 }
 
-/** It was given up, and is not handled any more. */
+/** The message was given up, and is not handled any more. */
 export const isDeletedByAuthor = ({ outcome }: Pick<InboxRow, "outcome">): boolean => outcome === "deleted";
 
 /** Why it may have been posted. */
@@ -117,16 +117,16 @@ export function doubtText({ reason }: Pick<Delivery, "reason">): string {
   return reason !== undefined && isUntold(reason) ? plain(reason) : "it was sent and no answer came";
 }
 
-/** It is not sent unless an operator decides so. */
+/** The delivery is not sent unless an operator decides so. */
 const waitsForDecision = ({ status, isUnreadable }: Delivery): boolean =>
   (status === "held" || status === "dead") && isUnreadable !== true;
 
-/** It was to be sent, and was cancelled instead. */
+/** The text for a delivery that was to be sent, and was cancelled instead. */
 export function notSentText({ id, reason }: Pick<Delivery, "id" | "reason">): string {
   return `${code(id)} is not sent: ${reason === DELETED_BEFORE ? "its author deleted the message" : reason}.`;
 }
 
-/** Those among them that their authors deleted meanwhile. */
+/** The number of these deliveries that their authors deleted meanwhile. */
 export async function countCancelled({ store }: CommandDeps, ids: readonly string[]): Promise<number> {
   const after = await Promise.all(ids.map((id) => store.outbox.get(id)));
   return after.filter((one) => one?.status === "cancelled").length;
@@ -137,14 +137,14 @@ export function manyNotSentText(amount: number): string | undefined {
   return `${count(amount, "message")} ${amount === 1 ? "is" : "are"} not sent: ${code("/outbox list cancelled")} shows why.`;
 }
 
-/** The id of what an edit or deletion changes, while that is held: releasing it decides about both. */
+/** The id of the message that an edit or deletion changes, while that is held: its release decides about both. */
 export async function heldTargetOf({ store }: CommandDeps, id: string): Promise<string | undefined> {
   const delivery = await store.outbox.get(id);
   const behind = delivery && heldBehind(delivery);
   return behind && (await store.outbox.get(behind))?.status === "held" ? behind : undefined;
 }
 
-/** The command that has it sent, as a clause; undefined for what waits for nobody. */
+/** The command that sends the delivery, as a clause; undefined for a delivery that waits for no operator. */
 export function nextStepText(delivery: Delivery): string | undefined {
   if (!waitsForDecision(delivery)) return undefined;
   const { id, status, reason } = delivery;
@@ -166,7 +166,7 @@ export function nextStepButtons(deliveries: readonly Delivery[]): Button[] {
   return [commandButton(label, `/outbox show ${id}`)];
 }
 
-/** How often it was tried: a try whose answer never came is counted by its part alone. */
+/** How often it was tried: a try without an answer is counted by its part alone. */
 export function tries({ attempts, parts }: Delivery): number {
   return Math.max(attempts, ...parts.map((part) => part.attempts));
 }

@@ -1,4 +1,4 @@
-/** `/outbox [list] [status]`: by default what waits for an operator: held and dead deliveries, dead inbox messages. */
+/** `/outbox [list] [status]`: by default the messages that wait for an operator: held and dead deliveries, dead inbox messages. */
 
 import { parseAddress } from "../../src/domain/chat/address.js";
 import { conversationOf } from "../../src/domain/chat/event.js";
@@ -28,7 +28,7 @@ import { isMaybeHandled, tries } from "./letter.js";
 import { holding } from "./pauses-of.js";
 
 const PAGE_SIZE = 8;
-/** The newest open and sent deliveries that are listed. Those that wait for an operator are all listed. */
+/** The newest open and sent deliveries that are listed. Deliveries that wait for an operator are all listed. */
 const REACH = 200;
 
 /** The two boxes are counted below that line. */
@@ -45,7 +45,7 @@ export interface LetterRow {
   at: number;
   attempts: number;
   reason?: string;
-  /** It may have arrived; of the inbox: it may have been handled. */
+  /** The delivery may have arrived; in the inbox: the message may have been handled. */
   ambiguous: boolean;
 }
 
@@ -188,7 +188,7 @@ async function deliveries(
   return rowsOf(deps, await chosenDeliveries(deps, context, statuses, chosen));
 }
 
-/** `status`: what the list calls them. */
+/** `status`: the status that the list shows for deliveries that are under way. */
 function rowsOf({ store }: CommandDeps, found: readonly LetterRef[], status?: DeliveryStatus): Ref[] {
   return found.map(({ id, at }) => ({
     at,

@@ -1,4 +1,4 @@
-/** What keeps a delivery from being sent for a while: pauses of its chat, its bot account or its platform. */
+/** The pauses that keep a delivery from being sent for a while: those of its chat, its bot account or its platform. */
 import { type Address, parseAddress } from "../../src/domain/chat/address.js";
 import { type Delivery, isUnderWay, type Pause } from "../../src/domain/store.js";
 import type { CommandDeps } from "../deps.js";
@@ -12,7 +12,7 @@ export async function pausesOf(deps: CommandDeps, delivery: Delivery): Promise<P
   return delivery.operation === "delete" ? pauses.filter(({ isOwnLimit }) => !isOwnLimit) : pauses;
 }
 
-/** Those among them that keep a chat from being sent to, the one that ends last first. */
+/** The pauses that keep a chat from being sent to; the one that ends last comes first. */
 export function holding(pauses: readonly Pause[], at: Address, now: number): Pause[] {
   return pauses
     .filter(({ key, until, isPutOff }) => until > now && !isPutOff && holds(key, at)) // what a hook put off keeps nothing from being sent

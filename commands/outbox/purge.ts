@@ -1,4 +1,7 @@
-/** `/outbox purge ID|STATUS|all [chat older reason] [yes]`: deletes what will not be sent or handled; asks before it deletes. What waits is cancelled, by its id also what is being sent; what was sent is left. */
+/**
+ * `/outbox purge ID|STATUS|all [chat older reason] [yes]`: deletes messages that will not be sent or handled; asks before it deletes.
+ * Waiting deliveries are cancelled, by id also those that are being sent; sent ones are left.
+ */
 import { heldBehind, heldWith, maySeeIt } from "../../src/domain/deliveries/given-up.js";
 import type { FormerEnd } from "../../src/domain/deliveries/purges.js";
 import { type Delivery, type DeliveryStatus, isUnderWay } from "../../src/domain/store.js";
@@ -58,7 +61,7 @@ export async function purgeOutbox(deps: CommandDeps, context: CommandContext): P
   return deleted(ids.length, nothing, ids.length === amount ? sharesText(what, kinds) : "");
 }
 
-/** `/outbox` alone lists what waits for an operator; this deletes more. */
+/** `/outbox` alone lists the messages that wait for an operator; this deletes more. */
 const sharesText = (what: string, kinds: readonly string[]): string =>
   what === "all" || kinds.length > 1 ? ` (${kinds.join(", ")})` : "";
 
@@ -165,7 +168,7 @@ async function confirmOne(
   });
 }
 
-/** As many as are deleted with it. */
+/** The number of held changes that are deleted with the message. */
 async function changesHeldWith({ store }: CommandDeps, { id, targetId = id }: Delivery): Promise<number> {
   const held = await store.outbox.list({ status: "held", targetId, limit: MAX_CHANGES });
   return held.filter((change) => heldBehind(change) === id).length;

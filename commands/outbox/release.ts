@@ -104,7 +104,7 @@ async function releaseEach(
   for (const { id, isAmbiguous, reason } of wanted) {
     context.signal.throwIfAborted();
     if (await isUnreadable(deps, id)) damaged.push(id);
-    // It follows what it changes.
+    // A held change follows the message that it changes.
     else if ((await heldTargetOf(deps, id)) !== undefined) continue;
     else if (await deps.release(id, isAmbiguous && isConfirmed)) ends.push({ id, status: "held", reason });
   }
@@ -112,8 +112,8 @@ async function releaseEach(
 }
 
 /**
- * All that is held and chosen, oldest first. Those whose hooks may end the process are left out, unless the reason names the crash and the
- * operator said yes. Those that may have arrived need the operator's decision, one for all of them.
+ * All held and chosen deliveries, oldest first. Deliveries whose hooks may end the process are left out, unless the reason names the crash
+ * and the operator agreed. Deliveries that may have arrived need the operator's decision, one for all of them.
  */
 async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: Chosen): Promise<CommandAnswer> {
   const { yes } = context.options;
@@ -128,7 +128,7 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
   const unclear = inDoubt.length;
   const isStale = isRiskStale || (question === "doubt" && hasChanged(context, inDoubt));
   const confirmed = isStale ? undefined : context.options.confirmed;
-  // Confirmed: they did arrive, which can be true only of those that may have.
+  // The operator confirmed that they arrived, which can be true only of deliveries that may have.
   const wanted = held.filter(({ isAmbiguous, mayCrash }) =>
     isAmbiguous
       ? typeof confirmed === "boolean"
@@ -141,7 +141,7 @@ async function releaseMany(deps: CommandDeps, context: CommandContext, chosen: C
   await recordActed(deps, context, confirmed === true ? "confirm" : "release", "held", ids, ends);
   const isAsking = unclear > 0 && typeof confirmed !== "boolean";
   const done = confirmed === true ? "counted as sent" : "on the way again";
-  // What may have arrived is decided already.
+  // Deliveries that may have arrived are decided already.
   const isAskedAgain = wanted.some(({ id, isAmbiguous }) => !isAmbiguous && ids.includes(id));
   return answer({
     text: [

@@ -1,4 +1,6 @@
-/** `/outbox retry ID|dead|inbox|all [chat older reason] [confirmed] [yes]`: a dead delivery is sent again, a dead inbox message is handled again. */
+/**
+ * `/outbox retry ID|dead|inbox|all [chat older reason] [confirmed] [yes]`: sends a dead delivery again, handles a dead inbox message again.
+ */
 import { addressOf } from "../../src/domain/chat/event.js";
 import { hasRole } from "../../src/domain/chat/identity.js";
 import { isLeftToPeople } from "../../src/domain/deliveries/given-up.js";
@@ -96,7 +98,7 @@ async function retryAll(
   const ends: FormerEnd[] = [];
   const damaged: string[] = [];
   const question = answeredQuestion(context);
-  // Oldest first: what was said first goes out first. The questions are about messages of the inbox.
+  // Oldest first: the oldest message goes out first. The questions are about messages of the inbox.
   const byHand = deliveries.filter(({ reason }) => isLeftToPeople(reason)).map(({ id }) => id);
   for (const { id, reason } of question === undefined ? deliveries : []) {
     context.signal.throwIfAborted();
@@ -104,7 +106,7 @@ async function retryAll(
     if (await isUnreadable(deps, id)) damaged.push(id);
     else if (await deps.release(id, false)) ends.push({ id, status: "dead", reason });
   }
-  // What may end the process is left out, unless the reason names the crash and the operator said yes.
+  // Messages that may end the process are left out, unless the reason names the crash and the operator agreed.
   const isRiskStale =
     question === "risk" &&
     hasChanged(

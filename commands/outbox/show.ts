@@ -1,4 +1,4 @@
-/** `/outbox show ID`: one delivery or inbox message: where it stands and why. What it says stays masked unless revealed. */
+/** `/outbox show ID`: one delivery or inbox message, with its state and the reason. Its text stays masked unless revealed. */
 
 import { addressOf, type InboundEvent } from "../../src/domain/chat/event.js";
 import { hasRole } from "../../src/domain/chat/identity.js";
@@ -91,7 +91,7 @@ async function showDelivery(
           ],
           parts.map((part) => [
             String(part.index + 1),
-            // What ended with its delivery is not under way.
+            // A part that ended with its delivery is not under way.
             isUnanswered(part) && !isUnderWay(delivery)
               ? ambiguous || status === "cancelled"
                 ? "not known"
@@ -207,7 +207,7 @@ function replyLine(delivery: Delivery): string {
   return `answered with ${code(id)}, which is **${status}**${reason === undefined ? "" : `: ${plain(reason, MAX_REASON)}`}${step === undefined ? "" : `; ${step}`}`;
 }
 
-/** Without what lets one answer in a person's stead. */
+/** Without the fields that allow an answer in a person's name. */
 function shownEvent(event: InboundEvent): unknown {
   const { interaction: _interaction, token: _token, ...shown } = { interaction: undefined, token: undefined, ...event };
   return shown;

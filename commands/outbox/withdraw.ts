@@ -1,4 +1,7 @@
-/** `/outbox purge waiting|ID [chat older reason] [yes]`: ends what waits for its turn, such as a flood, or one message that is partly sent. It stays in the outbox as cancelled. */
+/**
+ * `/outbox purge waiting|ID [chat older reason] [yes]`: ends deliveries that wait for their turn, such as a flood, or one message that is
+ * partly sent. They stay in the outbox as cancelled.
+ */
 import { isUnanswered, WITHDRAWN_BY } from "../../src/domain/deliveries/given-up.js";
 import type { CancelledRest, Delivery, DeliveryPart } from "../../src/domain/store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";

@@ -34,7 +34,7 @@ export async function dispatchRow(
   };
 }
 
-/** The hook that decided; where none did the point, and of one point how many hooks ran. */
+/** The hook that decided; otherwise the point, or, for a list of one point, the number of hooks that ran. */
 function subjectOf(dispatch: DispatchRecord, asked: string, target: Target | undefined): string {
   const { point, phase, runs } = dispatch;
   const deciding = target?.kind === "hook" ? undefined : decider(dispatch, asked === "failed");
@@ -46,7 +46,10 @@ function subjectOf(dispatch: DispatchRecord, asked: string, target: Target | und
 
 const DECIDING: ReadonlySet<string> = new Set(["claimed", "cancelled", "blocked", "deferred"]);
 
-/** The hook that failed, where failures are looked for or one decided; else that which decided, changed something, or ran alone. */
+/**
+ * The hook that failed, in a list of failures or when the failure decided; otherwise the hook that decided, changed something, or ran
+ * alone.
+ */
 function decider({ runs, outcome }: DispatchRecord, isFailed: boolean): string | undefined {
   const ran = runs.filter((run) => run.outcome !== "skipped");
   const failed = ran.find(hasFailed) ?? failedRun({ runs, outcome });
@@ -57,7 +60,7 @@ function decider({ runs, outcome }: DispatchRecord, isFailed: boolean): string |
     decided ??
     failed ??
     ran.find((run) => run.outcome !== "passed" && run.outcome !== "backgrounded") ??
-    // What the only one does in the background is in its run, and not known here.
+    // The result of a single background run is in that run, and not known here.
     (ran.length === 1 ? ran.find((run) => run.outcome !== "backgrounded") : undefined);
   return one?.hookId;
 }

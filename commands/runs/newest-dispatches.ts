@@ -5,7 +5,7 @@ import type { DispatchFilter, DispatchRecord, Journal } from "../../src/domain/j
 const PAGE = 500;
 const MAX_PAGES = 10;
 
-/** Newest first, and 5,000 at most: a dispatch may stand behind many that a person fired. Nothing is read after the caller leaves the loop. */
+/** Newest first, and 5,000 at most: a dispatch may be behind many that a person fired. Nothing is read after the caller leaves the loop. */
 export async function* newestDispatches(
   journal: Pick<Journal, "list">,
   filter: Omit<DispatchFilter, "limit" | "before">,

@@ -1,4 +1,4 @@
-/** Makes the rows of a list one after another, with the work of others in between: what a row is made of may be as long as a payload. */
+/** Makes the rows of a list one after another, with other work in between: the source of a row may be as long as a payload. */
 import { setImmediate } from "node:timers/promises";
 
 export async function oneByOne<T, Row>(found: readonly T[], make: (one: T) => Promise<Row>): Promise<Row[]> {

@@ -1,4 +1,7 @@
-/** The payload to fire with: typed as JSON, the point's example, or the last real one; either of these with JSON on top. Checked against the point's schema. */
+/**
+ * The payload to fire with: typed as JSON, the point's example, or the last real one; either of these with JSON on top. Checked against the
+ * point's schema.
+ */
 import { DUE_POINT } from "../../src/domain/automation.js";
 import { type DispatchRecord, isHandId } from "../../src/domain/journal.js";
 import type { AnyPoint } from "../../src/hooks/signatures.js";
@@ -16,18 +19,18 @@ import { newestDispatches } from "./newest-dispatches.js";
 
 export interface FirePayload {
   payload: unknown;
-  /** `last` holds what a person wrote: it is shown masked. */
+  /** `last` holds a person's words: it is shown masked. */
   source: "typed" | "example" | "last";
   /** The dispatch that had the payload of `last`, as it was before JSON was put on top. */
   last?: DispatchRecord;
-  /** It has JSON on top of `last`. */
+  /** The payload has JSON on top of `last`. */
   isChanged?: boolean;
 }
 
 const SUCH =
   'Use `example`, `last`, or an object such as `{"text": "hello"}`; in `payload=\'…\'` nothing of it is taken for another option.';
 
-/** `name`: what is fired, for the line that a refusal suggests. */
+/** `name`: the hook or point that is fired, for the line that a refusal suggests. */
 export async function readPayload(
   deps: CommandDeps,
   point: AnyPoint,
@@ -60,11 +63,14 @@ async function lastReal(deps: CommandDeps, point: AnyPoint): Promise<DispatchRec
   });
 }
 
-/** An operator fired it, with `/fire-hook` and the like. A configured hook is fired under the id of its run, as time fires it at a point of its own. */
+/**
+ * An operator fired it, with `/fire-hook` and the like. A configured hook is fired under the id of its run; a time fires it in the same
+ * way, but at a point of its own.
+ */
 export const isByHand = ({ id, point }: Pick<DispatchRecord, "id" | "point">) =>
   isHandId(id) || (id.startsWith("r_") && point !== DUE_POINT);
 
-/** An object, or why it is none, with what was read: what a person typed may have been cut somewhere else than they think. */
+/** The JSON object, or an error with the text that was read: the text may be cut at another place than the person thinks. */
 export function readObject(text: string, such: string): Record<string, unknown> {
   const excess = jsonExcess(text);
   if (excess !== undefined) throw badUsage(`The payload ${excess}.`, such);
@@ -122,7 +128,7 @@ function problemsOf({ payload: schema }: AnyPoint, payload: unknown): string[] {
   return [...unknownFields(schema, payload, []), ...valueProblems(schema, payload)];
 }
 
-/** With those of the typed fields on top that the point takes. */
+/** The example with those typed fields on top that the point accepts. */
 function fittingExample(point: AnyPoint, typed: Record<string, unknown>): string {
   const fitting = fittingPart(typed, (part) => problemsOf(point, merge(point.example, part)).length === 0);
   const text = `example ${JSON.stringify(fitting)}`;

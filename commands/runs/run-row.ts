@@ -1,4 +1,4 @@
-/** One row of `/runs`, of what fired and of what configured hooks ran: one line each, which reads on a phone. */
+/** One row of `/runs`, for a dispatch or a run of a configured hook: one line, which is readable on a phone. */
 
 import { isDmName } from "../../src/domain/chat/dm-name.js";
 import { conversationOf } from "../../src/domain/chat/event.js";
@@ -22,11 +22,11 @@ export interface RunRow {
   person: string | undefined;
   conversation: string | undefined;
   at: number;
-  /** What else there is to know: why it was skipped, or which time it was. */
+  /** Further facts: why it was skipped, or which time it was. */
   note?: string | undefined;
 }
 
-/** Whose a test is. */
+/** A test belongs to no person and no chat. */
 export const NOBODY: Pick<RunRow, "person" | "conversation"> = { person: undefined, conversation: undefined };
 
 /** `3. ✎ modified · shout · Ann in #general · 14:03:12`. A terminal has room for the id behind it. */

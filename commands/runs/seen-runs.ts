@@ -7,7 +7,7 @@ import type { CommandDeps } from "../deps.js";
 import type { RunRow } from "./run-row.js";
 
 const SCOPE = "commands.runs";
-/** After a day nobody means a list that is so old. */
+/** After a day no person means a list that is so old. */
 const KEPT_MS = DAY_MS;
 const MAX_LISTS = 100;
 
@@ -84,7 +84,7 @@ export async function seenRow(
 /** A list of `/runs` reaches so far. */
 export const MAX_ROWS = 200;
 
-/** What may be the number of a row. */
+/** Reads the number of a row; undefined when the value is none. */
 export function rowNumber(given: unknown): number | undefined {
   const text = typeof given === "string" ? given.trim() : "";
   const number = /^\d{1,3}$/.test(text) ? Number(text) : 0;

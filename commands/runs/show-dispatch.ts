@@ -39,7 +39,7 @@ export function hasFailed(run: Pick<RunRecord, "outcome">): boolean {
   return run.outcome === "failed" || run.outcome === "timed_out";
 }
 
-/** What refuses a call: the hook did not run, and its failure policy holds all the same. */
+/** The reasons for which a call is refused: the hook did not run, and its failure policy holds all the same. */
 const NOT_CALLED = /^(cap|concurrency|cooldown|rate|breaker): /;
 
 /** The run that ended a failed dispatch: it failed, or its hook is fail-closed and was not called. */
@@ -48,7 +48,7 @@ export function failedRun({ runs, outcome }: Pick<DispatchRecord, "runs" | "outc
   return runs.find(hasFailed) ?? runs.findLast((run) => run.outcome === "skipped" && NOT_CALLED.test(run.reason ?? ""));
 }
 
-/** A run that gave no result, whose hook has a `fallback` that is the result, or a part of it, in its place. */
+/** A run that gave no result, while the `fallback` of its hook is the result or a part of it. */
 export function usedFallback(
   { result, provenance = {} }: Pick<DispatchRecord, "result" | "provenance">,
   run: RunRecord,
@@ -58,13 +58,13 @@ export function usedFallback(
   return (isClaim && result.claimedBy === run.hookId) || Object.values(provenance).includes(run.hookId);
 }
 
-/** By run: what became of what it sent. `instead`: in place of its outcome, when not all was sent. */
+/** By run: the fate of its deliveries. `instead`: the text in place of its outcome, when not all were sent. */
 export type Effects = ReadonlyMap<
   string,
   { instead: string | undefined; withheld?: unknown; toSend?: unknown; notKnown?: unknown }
 >;
 
-/** One line a run: order, outcome, hook, time. */
+/** One line for each run: order, outcome, hook, time. */
 export function runTable(runs: readonly RunRecord[], context: Pick<CommandContext, "at">, effects?: Effects): string {
   return table(
     [
@@ -83,18 +83,18 @@ export function runTable(runs: readonly RunRecord[], context: Pick<CommandContex
   );
 }
 
-/** The error, with the plugin's file and line for those who may see them. */
+/** The error, with the plugin's file and line for readers who may see them. */
 export function errorText({ error = "", place }: RunRecord): string {
   const text = /^error\b/i.test(error) ? plain(error) : `error: ${plain(error)}`;
   return `${text}${place === undefined ? "" : ` (at ${code(place)})`}`;
 }
 
-/** Why a hook was not called whose condition has no answer: a sentence, in Markdown. */
+/** Why a hook whose condition has no answer was not called: a sentence, in Markdown. */
 export function unansweredText({ reason, error }: RunRecord): string {
   return `It did **not** run, because its condition could not be answered: ${plain(error ?? reason ?? "")}.`;
 }
 
-/** What each run said and changed, below the table; runs with nothing to tell are left out. */
+/** The reason and the changes of each run, below the table; runs without any are left out. */
 export function runDetails(
   { point, runs, ...made }: Pick<DispatchRecord, "point" | "runs" | "result" | "provenance">,
   isOpen: boolean,
@@ -114,7 +114,7 @@ export function runDetails(
   });
 }
 
-/** What came of the dispatch, and who set which part; left out when it is what the only run said. */
+/** The result of the dispatch, and who set which part; left out when it is the result of the only run. */
 export function resultText({ point, result, provenance, runs }: DispatchRecord, isOpen: boolean): string | undefined {
   if (result === undefined) return undefined;
   const changing = runs.filter(({ diff }) => !isEmpty(diff));
@@ -135,7 +135,7 @@ export function open(value: unknown, isOpen: boolean, by: NamedBy): unknown {
   return isOpen ? reveal(value) : redact(value, by);
 }
 
-/** What came of it; a failure of a hook shows, also where the dispatch went on without it. */
+/** The outcome of the dispatch; it shows a failure of a hook, also where the dispatch went on without the hook. */
 export function dispatchOutcome({ outcome, runs }: Pick<DispatchRecord, "outcome" | "runs">): string {
   const ran = runs.filter((run) => run.outcome !== "skipped");
   const failed = ran.filter(hasFailed).length;
@@ -154,7 +154,7 @@ function runsText({ runs }: DispatchRecord): string {
   return `${count(runs.length - skipped, "run")}${skipped > 0 ? `, ${skipped} skipped` : ""}`;
 }
 
-/** The dispatch in one line: what fired, what came of it, when. */
+/** The dispatch in one line: its point, its outcome, its time. */
 export function dispatchLine(dispatch: DispatchRecord, now: number): string {
   const point = `${dispatch.point}${dispatch.phase ? ` (${dispatch.phase})` : ""}`;
   return [

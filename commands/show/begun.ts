@@ -1,6 +1,6 @@
 /**
- * What was begun by hand, written down before it is begun: a command that a crash cut off is given again by the inbox, and must not
- * fire a second time what has no row of its own. (Runs of configured hooks have one.)
+ * Firings by hand, written down before they start. The inbox gives a command again that a crash cut off, and the command must not repeat a
+ * firing that has no row of its own. (Runs of configured hooks have one.)
  */
 import type { DispatchRecord } from "../../src/domain/journal.js";
 import { HookgateError } from "../../src/lib/errors.js";
@@ -9,10 +9,12 @@ import type { CommandDeps } from "../deps.js";
 import { flushJournal } from "./flush-journal.js";
 
 const SCOPE = "commands.fired";
-/** The inbox gives a command again at the next start; later nobody asks. */
+/** The inbox gives a command again at the next start, and not later. */
 const KEPT_MS = 7 * DAY_MS;
 
-/** Resolves with undefined when it may begin, and with its record when it had ended. Throws FIRING_CUT_OFF when nobody can tell. */
+/**
+ * Resolves with undefined when the firing may start, and with its record when it had ended. Throws FIRING_CUT_OFF when neither is known.
+ */
 export async function beginOnce(deps: CommandDeps, dispatchId: string): Promise<DispatchRecord | undefined> {
   const { keyValue, journal } = deps.store;
   const now = deps.clock.now();
@@ -32,7 +34,7 @@ export async function beginOnce(deps: CommandDeps, dispatchId: string): Promise<
   });
 }
 
-/** When the firing was begun, ms since the epoch; undefined for what was not fired by hand in a chat, or long ago. */
+/** The start of the firing, ms since the epoch; undefined for a dispatch that was not fired by hand in a chat, or long ago. */
 export async function begunAt({ store }: CommandDeps, dispatchId: string): Promise<number | undefined> {
   const at = await store.keyValue.get(SCOPE, dispatchId);
   return typeof at === "number" ? at : undefined;

@@ -1,4 +1,4 @@
-/** What led to a run or a dispatch, by the names that people know: a hook is named by its id, and not by its run alone. */
+/** The cause of a run or a dispatch, by the names that people know: a hook is named by its id, and not by its run alone. */
 import type { Cause } from "../../src/domain/journal.js";
 import type { CommandDeps } from "../deps.js";
 import { code } from "./text.js";
@@ -14,7 +14,7 @@ export async function causeWords(
     (await store.journal.getByRun(id))?.runs.find((run) => run.id === id)?.hookId;
   if (hookId !== undefined) return `${kind} ${code(hookId)} (run ${code(id)})`;
   if (/^(m\d+|d_[^:/]+)$/.test(id)) return `a hook of a plugin, for ${code(id)}`;
-  // What a plugin's hook sets off may name its dispatch alone.
+  // Work that a plugin's hook set off may name the dispatch of the hook alone.
   const dispatch = await store.journal.get(id);
   if (dispatch === undefined) return `${kind} ${code(id)}`;
   const ran = [...new Set(dispatch.runs.filter(({ outcome }) => outcome !== "skipped").map((run) => run.hookId))];

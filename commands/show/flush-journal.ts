@@ -1,4 +1,4 @@
-/** Before the journal is read: lets it write what has happened so far, and waits neither long nor for what is broken. */
+/** Before the journal is read: lets it write the latest records; does not wait long, nor for a broken journal. */
 
 import { errorMessage } from "../../src/lib/errors.js";
 import { formatDuration } from "../../src/lib/time/duration.js";

@@ -1,19 +1,22 @@
-/** Who may have what is masked shown (`reveal=true`). */
+/** Who may reveal masked parts (`reveal=true`). */
 import type { About } from "../../src/domain/chat/hearing.js";
 import { hasRole, highestRole, type Role } from "../../src/domain/chat/identity.js";
 import type { CommandContext } from "../../src/gateway/commands.js";
 import type { CommandDeps } from "../deps.js";
 import type { FirePayload } from "../runs/payload.js";
 
-/** Admins; of a task, or a mission with tasks, only who may hear what their runners said (`role` of the runner); of the answer to a command owners. */
+/**
+ * A reveal needs an admin. For a task, or a mission with tasks, it also needs the right to hear its runners (`role` of the runner); for the
+ * answer to a command, an owner.
+ */
 export async function needToReveal(deps: CommandDeps, context: Pick<CommandContext, "need">, of: About) {
   context.need("admin");
   context.need(await roleToRevealIn(deps, of), "It shows the output of a task's runner, or the answer to a command.");
 }
 
 /**
- * Live, a hook may post its payload where the person reads it: `last` is for who may have that payload revealed. With JSON on top,
- * a payload may not tell any more what it is about.
+ * Live, a hook may post its payload where the person reads it: `last` is for people who may reveal that payload. With JSON on top, a
+ * payload may not show its subject any more.
  */
 export async function needToFireLast(
   deps: CommandDeps,
@@ -35,7 +38,9 @@ export async function needToFireLast(
     );
 }
 
-/** Unchanged, a payload goes where hooks may have sent it before. What a runner said or a command answered still takes its role. */
+/**
+ * An unchanged payload goes where hooks may have sent it before. The words of a runner or the answer to a command still take their role.
+ */
 export async function needToReplayLive(deps: CommandDeps, context: Pick<CommandContext, "need">, past: About) {
   context.need(
     await deps.roleToHear(past),
@@ -43,12 +48,12 @@ export async function needToReplayLive(deps: CommandDeps, context: Pick<CommandC
   );
 }
 
-/** Whether the reader may hear what the runner of the task said that this is about, or all of its mission, if it is about one. */
+/** Whether the reader may hear the words of the runner of this task; of a mission, those of all its runners. */
 export async function mayHearIn(deps: CommandDeps, { operator }: CommandContext, of: About): Promise<boolean> {
   return hasRole(operator.role, await roleToRevealIn(deps, of));
 }
 
-/** Who may have the texts of what this is about revealed. */
+/** The role that may reveal these texts. */
 export async function roleToRevealIn(deps: CommandDeps, of: About): Promise<Role> {
   return highestRole(["admin", await deps.roleToHear(of)]);
 }

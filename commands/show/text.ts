@@ -29,7 +29,7 @@ export interface Column {
   right?: boolean;
   /** Longer cells of a table are cut with an ellipsis. */
   maxCharacters?: number;
-  /** Its cells say what they are only with the title, as numbers do: a list names them. */
+  /** Its cells are clear only with the title, as numbers are: a list names them. */
   named?: boolean;
 }
 
@@ -59,7 +59,7 @@ function listed({ title, right, named = right }: Column, text: string): string[]
 
 const MAX_LISTED = 120;
 
-/** Aligned columns; those that are empty in every row are left out. */
+/** Aligned columns; columns that are empty in every row are left out. */
 export function align(columns: readonly Column[], rows: Rows): string {
   const shown = columns
     .map((column, index) => ({ ...column, cells: rows.map((row) => cell(row[index] ?? "", column.maxCharacters)) }))

@@ -9,7 +9,7 @@ import { badUsage } from "../answer.js";
 export type When =
   | { kind: "length"; ms: number }
   | { kind: "at"; at: number }
-  /** When the next business hour begins. */
+  /** The start of the next business hour. */
   | { kind: "business" };
 
 const DAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
@@ -19,11 +19,11 @@ const MORNING = 9;
 /** No date is later. */
 const LATEST = 8_640_000_000_000_000;
 
-/** What may be written, for usage texts. */
+/** The forms of a time, for usage texts. */
 export const WHEN_FORMS =
   "Write 30m, 2h, 1d12h, 17:00, tomorrow (at 9:00), tomorrow 9:30, fri 12:00, 2026-12-24T18:00, or business.";
 
-/** Without an offset a time is one of `timezone`. Throws BAD_USAGE for what is no time, or over. */
+/** A time without an offset is in `timezone`. Throws BAD_USAGE for text that is no time, and for a time that is over. */
 export function readWhen(given: unknown, now: number, timezone: string): When {
   const text =
     typeof given === "string"
@@ -73,7 +73,7 @@ function isWhen(text: unknown, now: number, timezone: string): boolean {
     readWhen(text, now, timezone);
     return true;
   } catch {
-    // The caller says what is wrong with it.
+    // The caller reports what is wrong with the value.
     return false;
   }
 }

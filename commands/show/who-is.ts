@@ -6,5 +6,5 @@ export function whoIs({ platform, userId, displayName }: Operator): string {
   return displayName === undefined ? `${platform}:${userId}` : `${platform}:${userId} (${displayName})`;
 }
 
-/** The name in what `whoIs` wrote; the id when no name was known. */
+/** The name in a text of `whoIs`; the id when no name was known. */
 export const nameIn = (by: string): string => /^\S+ \((.+)\)$/.exec(by)?.[1] ?? by;

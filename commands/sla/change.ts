@@ -1,4 +1,4 @@
-/** `/sla extend` and `/sla close`: a person gives more time, or says that a conversation is over. */
+/** `/sla extend` and `/sla close`: a person gives more time, or reports that a conversation is over. */
 import type { ClockView } from "../../src/alerts/sla/desk-views.js";
 import { SLA_MEASURE_NAMES } from "../../src/domain/alerts/sla.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
@@ -13,7 +13,7 @@ import { clockData, clocksNamed, deskOf, dueText } from "./texts.js";
 
 const MAX_NAMED = 10;
 
-/** By a length of time, or until a moment. What has a deadline of its own gets another; the rest more working time. */
+/** By a length of time, or until a moment. A clock with a deadline of its own gets another deadline; the others get more working time. */
 export async function extendClock(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
   const { expected } = context.options;
   const { clock } = await openClock(deps, context.options.id);

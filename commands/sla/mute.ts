@@ -1,4 +1,4 @@
-/** `/sla mute POLICY 8h` and `/sla unmute POLICY`: a silence about all that one policy finds late. */
+/** `/sla mute POLICY 8h` and `/sla unmute POLICY`: a silence about all alerts of one policy. */
 import type { Silence } from "../../src/domain/alerts/alert.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { formatDuration } from "../../src/lib/time/duration.js";

@@ -1,4 +1,4 @@
-/** How well targets are met, as pictures: day by day, how long things took, and how old is what is open. */
+/** Pictures of how well targets are met: day by day, the times that work took, and the age of open work. */
 
 import type { ClockView } from "../../src/alerts/sla/desk-views.js";
 import type { Attainment } from "../../src/alerts/sla/report.js";

@@ -1,4 +1,4 @@
-/** `/sla policies`: what may take how long. */
+/** `/sla policies`: the policies with their targets. */
 import type { PolicyView } from "../../src/alerts/sla/desk-views.js";
 import { SLA_MEASURE_NAMES } from "../../src/domain/alerts/sla.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";

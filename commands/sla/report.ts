@@ -86,7 +86,7 @@ function totals(policies: readonly Attainment[]) {
   return { met, metExtended, metByHook, missed, missedOpen, unanswered, counted: met + metExtended + missed };
 }
 
-/** What the words of the columns that are there mean. */
+/** Explains the words of the columns that are shown. */
 function legend(policies: readonly Attainment[]): string {
   const some = (has: (one: Attainment) => number) => policies.some((one) => has(one) > 0);
   return [

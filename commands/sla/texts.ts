@@ -1,4 +1,4 @@
-/** How clocks are said: what is left, when it is due, in the zone of its calendar. */
+/** Texts about clocks: what is left, and when it is due, in the zone of its calendar. */
 import type { SlaDesk } from "../../src/alerts/sla/desk.js";
 import type { ClockView } from "../../src/alerts/sla/desk-views.js";
 import { HookgateError } from "../../src/lib/errors.js";
@@ -11,13 +11,13 @@ export function deskOf({ sla }: CommandDeps): SlaDesk {
   throw new HookgateError({ code: "SLA_OFF", message: "SLA clocks are not available here." });
 }
 
-/** By its own id, the id or the name of what it watches, or the id of the alert about it. */
+/** By its own id, the id or the name of the work that it watches, or the id of the alert about it. */
 export async function clocksNamed(deps: CommandDeps, id: string): Promise<ClockView[]> {
   const alert = id.startsWith("al_") ? await deps.alerts?.get(id) : undefined;
   return deskOf(deps).find(alert?.signal.source.id ?? id);
 }
 
-/** `45 min left`, `2 h overdue`, `paused: approval`, `met in 2 h`, `26 min late`; outside working hours it says until when. */
+/** `45 min left`, `2 h overdue`, `paused: approval`, `met in 2 h`, `26 min late`; outside working hours it shows until when. */
 export function standing({ clock, usedMs, leftMs, resumesAt, timezone }: ClockView, now: number): string {
   if (clock.outcome === "unanswered" || clock.outcome === "withdrawn")
     return `${clock.outcome === "unanswered" ? "closed without an answer" : "withdrawn"}${clock.breachedAt === undefined ? "" : ", target missed"}`;
@@ -51,7 +51,7 @@ export function timeText(at: number, timezone = "UTC"): string {
 const dateText = (at: number, timezone = "UTC") => writeMoment({ kind: "moment", atMs: at, style: "d", timezone });
 const timeOfDay = (at: number, timezone = "UTC") => writeMoment({ kind: "moment", atMs: at, style: "t", timezone });
 
-/** What goes to `--json` and the API. */
+/** The data of a clock for `--json` and the API. */
 export function clockData({ clock, usedMs, percentUsed, leftMs, resumesAt, timezone }: ClockView) {
   const { entity, course: _, policyHash: _h, ...facts } = clock;
   return {

@@ -76,7 +76,7 @@ export function heldLines({ tasks, missions, schedules, runs }: HeldAfterCrashes
   ];
 }
 
-/** Hooks at `after`, those about the end of a delivery, and those of a command hold up no work; nor does what ended the process. */
+/** Hooks at `after`, hooks about the end of a delivery, and hooks of a command hold up no work; nor does a hook that ended the process. */
 export function givenUpLines(givenUp: readonly CrashedDispatch[], now: number): string[] {
   return [
     ...givenUp

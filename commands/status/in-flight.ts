@@ -5,7 +5,7 @@ export interface Flight {
   since: number;
 }
 
-/** Owned by whoever composes the commands; lives as long as the process, like the runs themselves. */
+/** The composer of the commands owns it; it lives as long as the process, like the runs themselves. */
 export class HooksInFlight {
   #flights = new Map<string, Flight>();
 
@@ -18,7 +18,7 @@ export class HooksInFlight {
     return undefined;
   }
 
-  /** Marks them as under way; the function returned marks one, or what is left of them, as ended. */
+  /** Marks the hooks as under way; the returned function marks one hook, or the rest of them, as ended. */
   add(hookIds: readonly string[], flight: Flight): (hookId?: string) => void {
     for (const hookId of hookIds) this.#flights.set(hookId, flight);
     return (ended) => {

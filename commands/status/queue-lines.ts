@@ -1,4 +1,4 @@
-/** The queues in `/status`: how much waits, for what, and what holds it up. */
+/** The queues in `/status`: their length, the kinds of waiting work, and the causes of the wait. */
 import type { EventLoad } from "../../src/automations/ingest/ingest.js";
 import type { FailingDeliveries, OutboxStore } from "../../src/domain/store.js";
 import type { GatewayStatus } from "../../src/gateway/status.js";
@@ -52,7 +52,7 @@ export function queueLines(deps: CommandDeps, { gateway, oldestOpen, failing, he
   return lines.join("\n");
 }
 
-/** Those with most of them are named. */
+/** Names the hooks with most of the waiting runs. */
 function runLines(waiting: ReadonlyMap<string, number>): string[] {
   if (waiting.size === 0) return [];
   const most = [...waiting].sort(([, one], [, other]) => other - one);

@@ -1,4 +1,4 @@
-/** SLA policies whose match had no answer for some work: they do not watch that, and only the settings can change it. */
+/** SLA policies whose match had no answer for some work: they do not watch that work, and only the settings can change it. */
 import type { CommandDeps } from "../deps.js";
 import { code } from "../show/text.js";
 

@@ -1,4 +1,7 @@
-/** What people do to a task: each a request that hooks may refuse. The person to whom it is assigned may report on it; the rest is for operators. */
+/**
+ * Actions of people on a task: each is a request that hooks may refuse. The person to whom it is assigned may report on it; the rest is for
+ * operators.
+ */
 import { hasRole, highestRole, type Operator, type Role } from "../../src/domain/chat/identity.js";
 import { OPEN_TASK_STATUSES, type Task, type TaskStatus } from "../../src/domain/orchestrator/task.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
@@ -40,7 +43,7 @@ export type TaskAction =
 
 const WORKERS: readonly string[] = ["start", "done", "decline", "ask", "note"] satisfies TaskAction[];
 
-/** Whose turn it is then: nobody approves or accepts their own work by being asked to do it. */
+/** The states in which it is the operators' turn: a request to do work does not let a person approve or accept it. */
 const OPERATORS_TURN: ReadonlySet<TaskStatus> = new Set([
   "draft",
   "pending",
@@ -50,10 +53,10 @@ const OPERATORS_TURN: ReadonlySet<TaskStatus> = new Set([
   "paused",
 ]);
 
-/** What stops it, or only says something of it. All else decides what comes of it, and what waits for it may run then. */
+/** Actions that stop a task, or only add words to it. All others decide its result, and the work that waits for it may run then. */
 const DECIDES_NOTHING: readonly string[] = ["ask", "note", "deadline", "pause", "cancel"] satisfies TaskAction[];
 
-/** What whoever has it may do without any role. */
+/** Whether the person who has the task may do this without any role. */
 export function isWorkersTurn({ status }: Task, action: string): boolean {
   // Their second report changes nothing.
   if (action === "done" && status === "review") return true;
@@ -78,7 +81,7 @@ export function mayAct(
   return isTheirTurn(task, operator, action) || hasRole(operator.role, roleToAct(desk, task, action));
 }
 
-/** The person whom it is given to. */
+/** The person to whom the task is given. */
 export const isWorker = isTaskOf;
 
 export async function actOnTask(
@@ -88,7 +91,7 @@ export async function actOnTask(
   clock: Clock,
 ): Promise<CommandAnswer> {
   const { options, operator } = context;
-  // Nobody learns whether a task is there without being allowed to see any.
+  // A person who may not see any task does not learn whether one exists.
   if (!WORKERS.includes(action)) context.need("operator");
   const task = await findFor(desk, context);
   if (!isTheirTurn(task, operator, action)) {
@@ -155,7 +158,7 @@ export async function actOnTask(
   }
 }
 
-/** What another person has is started in their name by a press of their card only. */
+/** Another person's task is started in their name by a press of their card only. */
 function needTheirs(desk: TaskDesk, { operator, options }: CommandContext, task: Task): void {
   if (task.status !== "assigned" || options.expected !== undefined || isWorker(task, operator)) return;
   throw new HookgateError({
@@ -172,7 +175,7 @@ async function assign(desk: TaskDesk, context: CommandContext, id: string, text:
   return choosing("text", text, desk.assign(id, assignTo, actorOf(context)));
 }
 
-/** Without a role one is told of one's own tasks only. */
+/** Without a role, a person sees only their own tasks. */
 async function findFor(desk: TaskDesk, context: CommandContext): Promise<Task> {
   const given = textOf(context.options.id);
   const byId = given === undefined ? undefined : await desk.store.get(given);
@@ -185,7 +188,7 @@ async function findFor(desk: TaskDesk, context: CommandContext): Promise<Task> {
   return found ?? needTask(desk, given, context.operator);
 }
 
-/** Whoever has something to do is asked which of it was meant. */
+/** A person who has work is asked which task was meant. */
 export async function hasWork({ store }: Pick<TaskDesk, "store">, operator: Operator): Promise<boolean> {
   if (hasRole(operator.role, "operator")) return true;
   const open = await store.list({ status: OPEN_TASK_STATUSES, limit: REACH });

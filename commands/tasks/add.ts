@@ -13,7 +13,7 @@ import { whenOf } from "./when.js";
 
 const MAX_TITLE = 300;
 
-/** `names`: of the options that say who and what. */
+/** `names`: of the options for the assignee and the title. */
 export async function addTask(
   deps: CommandDeps,
   context: CommandContext,
@@ -37,7 +37,7 @@ export async function addTask(
   const assignTo = assigneeFrom(to ?? "me", operator);
   context.need(desk.roleFor(assignTo));
   const creating = desk.create({ title, assignTo, ...fieldsOf(deps, context, desk) }, actorOf(context), {
-    // The same when the command is handled once more.
+    // The same id when the command is handled again.
     id: causeId === undefined ? undefined : `t_${causeId}`,
     attempt,
     address: at,

@@ -92,7 +92,7 @@ export async function cancelMany(
   });
 }
 
-/** By its reason only a task whose reason the reader may hear: else a search would tell it, letter by letter. */
+/** A search by reason finds only tasks whose reason the reader may hear: else it would reveal the reason, letter by letter. */
 async function chosenTasks(
   desk: TaskDesk,
   context: CommandContext,

@@ -1,4 +1,4 @@
-/** What the commands about tasks drive and share. */
+/** The parts that the commands about tasks use and share. */
 import type { Address } from "../../src/domain/chat/address.js";
 import { hasRole, type Operator, type Role } from "../../src/domain/chat/identity.js";
 import type { Expectation } from "../../src/domain/orchestrator/expectation.js";
@@ -31,7 +31,7 @@ export type TaskDesk = Pick<
 > & {
   /** Names of the configured runners. */
   assignees(): string[];
-  /** What keeps an expectation from ever being checked: a condition that cannot be read, a model that is not there. */
+  /** The problem that keeps an expectation from ever being checked: a condition that cannot be read, a model that is not there. */
   expectationProblem(one: Expectation): string | undefined;
   /** Where a task or mission can be read in chat. */
   linkOf(work: { id: string; type: "task" | "mission" }): Promise<string | undefined>;
@@ -39,20 +39,20 @@ export type TaskDesk = Pick<
   nameOf(ref: string): string | undefined;
   /** Who may give this runner work. */
   roleFor(assignTo: string): Role;
-  /** Who may see what was said of it. */
+  /** Who may see the words about the task. */
   roleToHear(task: Pick<Task, "assignTo" | "earlierAssignees">): Role;
-  /** A question of whoever does a task, and words for them, as a message of its own. */
+  /** Passes on a question of the person who does a task, or words for them, as a message of its own. */
   pass(task: Task, text: string, asker: Asker, id: string): Promise<Passed>;
 };
 
-/** The person whose words are passed on, and where they were written; without `at` over HTTP. */
+/** The person whose words are passed on, and where that person wrote them; without `at` over HTTP. */
 export interface Asker {
   from: "worker" | "others";
   operator: Operator;
   at: Address | undefined;
 }
 
-/** nowhere: there is no other conversation · reported: the asker is notified when it does not arrive · unreported: the asker cannot be written to. */
+/** nowhere: no other conversation · reported: the asker is notified when it does not arrive · unreported: the asker cannot be reached. */
 export type Passed = "nowhere" | "reported" | "unreported";
 
 /** Tasks that are compared with a title. */
@@ -63,7 +63,7 @@ export function needTasks({ tasks }: { tasks?: TaskDesk }): TaskDesk {
   throw new HookgateError({ code: "NOT_HERE", message: "Tasks are not available here." });
 }
 
-/** `operator`: without a role, nothing is said of other tasks. */
+/** `operator`: without a role, other tasks are not shown. */
 export async function needTask(desk: TaskDesk, given: unknown, operator?: Operator): Promise<Task> {
   const id = typeof given === "string" ? given.trim() : "";
   const isOutsider = operator !== undefined && operator.role === undefined;
@@ -105,13 +105,13 @@ export async function needTask(desk: TaskDesk, given: unknown, operator?: Operat
   );
 }
 
-/** By its whole title, regardless of case, when one task only has it. */
+/** By its whole title, regardless of case, when only one task has it. */
 export async function taskTitled({ store }: Pick<TaskDesk, "store">, title: string): Promise<Task | undefined> {
   const [only, ...others] = withTitle(title, await store.list({ text: title, limit: MAX_NAMED }));
   return others.length === 0 ? only : undefined;
 }
 
-/** Whose title has it as a part, regardless of case. */
+/** Tasks whose title contains the text, regardless of case. */
 async function tasksWith({ store }: Pick<TaskDesk, "store">, words: string): Promise<Task[]> {
   const found = await store.list({ text: words, limit: MAX_NAMED });
   return found.filter(({ title }) => title.toLowerCase().includes(words.toLowerCase()));
@@ -138,7 +138,10 @@ export function isTaskOf({ owner }: Pick<Task, "owner">, { platform, userId }: O
   return owner === `person:${platform}:${userId}`;
 }
 
-/** What programs, agents and people said of it is for those who may give them work, and, as far as operators may see it, for the person who has it. */
+/**
+ * The words of programs, agents and people about a task are for those who may give them work, and, as far as operators may see them, for
+ * the person who has the task.
+ */
 export function mayHear(
   desk: Pick<TaskDesk, "roleToHear">,
   operator: Operator,
@@ -148,7 +151,7 @@ export function mayHear(
   return hasRole(operator.role, role) || (isTaskOf(task, operator) && hasRole("operator", role));
 }
 
-/** The same of an answer in chat: where others read it, it has only what any operator may hear. */
+/** As `mayHear`, for an answer in chat: where other people read it, it has only words that any operator may hear. */
 export function mayHearHere(
   desk: Pick<TaskDesk, "roleToHear">,
   { operator, from }: Pick<CommandContext, "operator" | "from">,
@@ -159,12 +162,12 @@ export function mayHearHere(
   );
 }
 
-/** Who is to do it, as people write it: `me` is whoever writes. */
+/** The assignee, as people write it: `me` is the writer. */
 export function assigneeFrom(given: string, { platform, userId }: Operator): string {
   return given.toLowerCase() === "me" ? `person:${platform}:${userId}` : given;
 }
 
-/** Who gave the command, with what it came from. */
+/** The person who gave the command, with the cause of the command. */
 export function actorOf({ operator, causeId, givenBy }: CommandContext, reason?: string): Actor {
   return {
     by: whoIs(operator),

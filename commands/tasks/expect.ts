@@ -1,4 +1,7 @@
-/** Expectations as they are written in chat: the YAML (or JSON) of a plan, one or a list. No program comes from chat: those stand in files. */
+/**
+ * Expectations as people write them in chat: the YAML (or JSON) of a plan, one or a list. No program comes from chat: programs are in
+ * files.
+ */
 
 import type { Role } from "../../src/domain/chat/identity.js";
 import {

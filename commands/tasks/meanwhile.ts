@@ -1,4 +1,4 @@
-/** A press for a state that its task has left: what changed meanwhile, and the answer that nothing is done. */
+/** A press for a state that its task has left: the changes meanwhile, and the answer that nothing is done. */
 import type { Task } from "../../src/domain/orchestrator/task.js";
 import { JUDGED_AGAIN, stateSince } from "../../src/domain/orchestrator/task-press.js";
 import type { TaskEvent } from "../../src/domain/orchestrator/task-store.js";
@@ -8,10 +8,10 @@ import { code, plain } from "../show/text.js";
 import { mayHearHere, type TaskDesk } from "./desk.js";
 import { nameOf, taskData } from "./rows.js";
 
-/** Changes of one press, and of what the task itself does between two of them. */
+/** Changes of one press, and of the task itself between two presses. */
 const NEWEST = 100;
 
-/** The first change of the state for which a button was drawn; null when there is one, and the history does not have it. */
+/** The first change of the state for which a button was drawn; null when there is such a change, and the history does not have it. */
 export async function changedSince(
   { store }: Pick<TaskDesk, "store">,
   task: Task,

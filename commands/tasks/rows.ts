@@ -13,14 +13,14 @@ export function taskLine({ title, status, reason }: Task, isOpen: boolean): stri
   return `**${plain(title, 120)}** · ${status.replaceAll("_", " ")}${why}`;
 }
 
-/** A hook that holds it has said why, in words that may quote messages. */
+/** The reason of a hook that holds the task may quote messages. */
 export function readableTask(task: Task, context: Pick<CommandContext, "operator">): Task {
   if (task.hold === undefined) return task;
   const { hold, reason } = readableReasons(context, { hold: task.hold, reason: task.reason });
   return reason === undefined ? { ...task, hold } : { ...task, hold, reason };
 }
 
-/** Without what a program printed, which is shown to those who may see it; `isOpen`: with what quotes it. */
+/** Without the output of a program, which only some readers may see; `isOpen`: with the fields that quote it. */
 export function taskData(task: Task, isOpen: boolean): Record<string, unknown> {
   const { result, run, reason, lastError, feedback, assessment, hold, ...open } = task;
   const outcome = { reason, lastError, feedback, assessment, hold };
@@ -39,7 +39,7 @@ function exitOf({ exitCode, httpStatus }: NonNullable<Task["result"]>) {
   };
 }
 
-/** People by their names: of `person:web:1`, `web:1 (Ann)` and what is no account. */
+/** People by their names: for `person:web:1`, `web:1 (Ann)` and refs that are no account. */
 export function nameOf(who: string, desk: { nameOf(ref: string): string | undefined }): string {
   const bare = who.replace(/^person:/, "");
   const [, ref = bare, name] = /^(\w+:\S+) \((.+)\)$/.exec(bare) ?? [];
@@ -57,7 +57,7 @@ export function passedOn(
   return `${sign} ${plain(nameOf(by, desk), 64)} on **${plain(title, 120)}** (${code(id)}): ${saidText(text, 2_000)}`;
 }
 
-/** That the card did not reach the person whose turn it is, and what to do. */
+/** Reports that the card did not reach the person whose turn it is, and what to do. */
 export function undeliveredText(task: Task): string | undefined {
   const card = undeliveredCard(task);
   return (

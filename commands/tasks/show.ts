@@ -1,4 +1,4 @@
-/** `/task show ID`: one task whole, with its history: who made what of it, and why. */
+/** `/task show ID`: one task in full, with its history: who changed it, and why. */
 
 import { hasRole } from "../../src/domain/chat/identity.js";
 import { saidElsewhere, type Task } from "../../src/domain/orchestrator/task.js";
@@ -23,7 +23,7 @@ export async function showTask(desk: TaskDesk, context: CommandContext, now: num
   const mayList = hasRole(context.operator.role, "viewer");
   const found =
     byId ?? (mayList ? await taskNamed(desk, [textOf(context.options.id), textOf(context.options.text)]) : undefined);
-  // Nobody learns whether a task is there without being allowed to see it.
+  // A person who may not see a task does not learn whether it is there.
   if (found === undefined || !isWorker(found, context.operator)) context.need("viewer");
   const task = readableTask(found ?? (await needTask(desk, given)), context);
   const events = (await desk.store.events(task.id, HISTORY)).map((event) =>
@@ -57,7 +57,7 @@ function withoutReason({ reason: _, ...event }: TaskEvent): TaskEvent {
   return event;
 }
 
-/** What is known of a run that was interrupted, or whose hooks were, and what a person can do. */
+/** The text about a run that was interrupted, or whose hooks were, and about what a person can do. */
 function interruptionText({ id, hold, attempt, result, status }: Task): string | undefined {
   if (hold?.kind !== "interruption") return undefined;
   const isRun = hold.point === undefined || (hold.wanted === "pending" && attempt > 0);
@@ -133,7 +133,7 @@ function eventLine(
   return `${clockTime(at, now)} ${what} by ${plain(nameOf(by, desk))}${words.length === 0 ? "" : `: ${plain(words.join("; "), 400)}`}`;
 }
 
-/** What this reader may do to it: a press of anything else would be refused. */
+/** The actions that this reader may do to the task: a press of another one would be refused. */
 function buttonsOf(task: Task, desk: TaskDesk, { operator }: CommandContext) {
   if (!hasRole(operator.role, "operator")) return [];
   return nextSteps(task)

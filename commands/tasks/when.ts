@@ -1,4 +1,7 @@
-/** A deadline as people write it: `2h` from now, or a time. What is no date, or over, is refused here and not alarmed about later. */
+/**
+ * A deadline as people write it: `2h` from now, or a time. Text that is no date, or is over, is refused here, so that no alarm follows
+ * later.
+ */
 import { badUsage } from "../answer.js";
 import { readWhen, WHEN_FORMS } from "../show/when.js";
 
