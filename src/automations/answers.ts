@@ -1,4 +1,4 @@
-/** Answers the named queries of `queries.ts` from the store: newest first, bounded, only what is worth telling. */
+/** Answers the named queries of `queries.ts` from the store: newest first, bounded, only facts that are worth reporting. */
 import { setImmediate } from "node:timers/promises";
 import { AUTOMATION_RUN_STATUSES, type AutomationRun, STARTED_STATUSES } from "../domain/automation.js";
 import type { About } from "../domain/chat/hearing.js";
@@ -21,16 +21,16 @@ export type Ask = (name: string, args: Readonly<Record<string, unknown>>) => Pro
 export interface AnswerDeps {
   store: Pick<Store, "inbox" | "outbox" | "audit" | "journal" | "automation" | "tasks" | "missions" | "alerts">;
   registry: Pick<HookRegistry, "list">;
-  /** How the gateway is. */
+  /** The state of the gateway. */
   status(): Promise<object>;
-  /** Any operator may read what is about this; else no row has it. */
+  /** Whether any operator may read texts about this; else no row has them. */
   mayOperatorsHear(of: About): Promise<boolean>;
   clock: Clock;
 }
 
-/** Rows that are looked through in one turn, for those that a query wants; then others have theirs. */
+/** How many rows are searched in one turn for those that a query wants; then other callers have their turn. */
 const ROWS_AT_ONCE = 1_000;
-/** Dispatches that are read in one turn: a record of the journal is stored with its payload, which may be as long as an event. */
+/** How many dispatches are read in one turn: a record of the journal is stored with its payload, which may be as long as an event. */
 const DISPATCHES_AT_ONCE = 10;
 
 export function answers(deps: AnswerDeps): Ask {
@@ -112,7 +112,7 @@ function runRow(run: AutomationRun, heard: Heard): Omit<RowOf<"runs">, "messages
   };
 }
 
-/** The worst that became of what the run sent; null where it sent nothing. */
+/** The worst fate of the messages that the run sent; null where it sent none. */
 const messagesOf = (fates: readonly Fate[]) => worstOf(fates) ?? null;
 
 async function messages({ store }: AnswerDeps, { limit, since, text }: Query): Promise<RowOf<"messages">[]> {

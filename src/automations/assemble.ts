@@ -1,4 +1,4 @@
-/** Configured hooks, put together from the parts of the product. `app/parts.ts` passes in what they reach. */
+/** Configured hooks, put together from the parts of the product. `app/parts.ts` passes in the parts that they reach. */
 
 import { type Address, parseAddress } from "../domain/chat/address.js";
 import type { Models } from "../domain/model.js";
@@ -20,7 +20,7 @@ import { createReachOf, type ReachDeps } from "./reach.js";
 import { createTriggers, type TriggerAttempts } from "./triggers/triggers.js";
 
 export interface AssemblyDeps {
-  /** As it is now: a reload changes it. */
+  /** The current settings: a reload changes them. */
   config(): AutomationsConfig;
   registry: HookRegistry;
   store: Pick<
@@ -33,14 +33,14 @@ export interface AssemblyDeps {
   threads: Pick<ReachDeps, "openThread" | "openTopic" | "threadsAt" | "noteNoThread">;
   status(): Promise<object>;
   mayOperatorsHear: AnswerDeps["mayOperatorsHear"];
-  /** Where admins are told when the configuration names no place. */
+  /** Where admins are notified when the configuration names no place. */
   admins(): readonly Address[];
   isWithAdmin(at: Address): boolean;
   variable(name: string): string | undefined;
   destinations: Destinations;
   /** A real path that the gateway itself writes: its database, uploads and so on. */
   isOwnFile(path: string): boolean;
-  /** Instead of the system's resolver. */
+  /** Replaces the system's resolver. */
   resolve?: Resolve;
   processes: Processes;
   pending: Pending;
@@ -51,7 +51,7 @@ export interface AssemblyDeps {
   mask(text: string): string;
   /** A text for people who are not at the machine: without whole paths of files. */
   shown(text: string): string;
-  /** Holds from now on, for a registration to come, too. */
+  /** The switch holds from now on, also for a registration to come. */
   switchHook(hookId: string, enabled: boolean, by: string): Promise<void>;
   isPluginBroken(): boolean;
   clock: Clock;

@@ -41,13 +41,13 @@ import { onceReason } from "./triggers/schedule.js";
 import type { DueStart, NextFire, TriggerDeps, TriggerProblem, Triggers } from "./triggers/trigger.js";
 
 export interface AutomationsOptions {
-  /** As it is now: a reload changes it. */
+  /** The current settings: a reload changes them. */
   config(): AutomationsConfig;
   registry: HookRegistry;
   store: AutomationStore;
   keyValue: KeyValueStore;
   pending: Pending;
-  /** The registry's background port is this, too. */
+  /** The queue is also the registry's background port. */
   queue: Queue;
   notifier: Notifier;
   triggers(deps: TriggerDeps): Triggers;
@@ -71,18 +71,18 @@ export interface Reloaded {
 }
 
 export interface Automations extends AutomationDesk {
-  /** Registers them. Broken ones are listed; one that is critical rejects with HOOK_CRITICAL. */
+  /** Registers the hooks. Broken hooks are listed; a critical broken hook rejects with HOOK_CRITICAL. */
   load(hooks: LoadedHooks): Promise<void>;
   /** From now on stored runs are run and triggers fire. */
   start(): Promise<void>;
   /**
-   * Puts them in place of those at work, in one go. Broken ones are listed and stop no other. Throws HOOK_CRITICAL, as a start
-   * does, when a critical one is broken: the caller then takes the registry back to what it marked before.
+   * Puts the hooks in place of those at work, in one go. Broken hooks are listed and stop no other. Throws HOOK_CRITICAL, as a start
+   * does, when a critical hook is broken: the caller then takes the registry back to the mark that it set before.
    */
   swap(hooks: LoadedHooks): Installed;
-  /** The latest ones as they were read, checked against the points that there are now; undefined before they are loaded. */
+  /** The latest hooks as they were read, checked against the current points; undefined before hooks are loaded. */
   recheck(): LoadedHooks | undefined;
-  /** What follows a swap that stays: triggers are synced, `config.reloaded` fires. */
+  /** Completes a swap that stays: syncs the triggers and fires `config.reloaded`. */
   settle(swapped: Installed, file: string | undefined): Promise<Reloaded>;
   /** Events were stored; a hook was switched on. */
   readonly triggers: Pick<Triggers, "ingested" | "wake">;
@@ -93,7 +93,7 @@ export interface Automations extends AutomationDesk {
     isWatched(hookId: string): boolean;
     enter(hookId: string): string | undefined;
     close(hookId: string): void;
-    /** What strangers write opens no breaker. */
+    /** A timeout on the input of a stranger opens no breaker. */
     timedOut(hookId: string, isOfStranger: boolean): void;
     /** Why the hook is not called now, for people. Unlike `enter` it starts no trial. */
     refusal(hookId: string): string | undefined;
@@ -171,7 +171,7 @@ class ConfiguredHooks implements Automations {
   async settle({ added, changed, removed }: Installed, file: string | undefined): Promise<Reloaded> {
     const { queue, registry, logger } = this.#options;
     this.#gates.admit();
-    // A hook that was removed is not stopped any more: one that comes back under its name starts anew.
+    // A removed hook is not stopped any more: a hook that comes back under its name starts with a closed breaker.
     for (const id of removed) void this.#gates.breakers.close(id);
     queue.wake();
     if (this.#isStarted) await this.#sync();
@@ -245,7 +245,7 @@ class ConfiguredHooks implements Automations {
   }
 
   breakers(): readonly OpenBreaker[] {
-    // Those of plugins that were removed are not shown, and a disabled hook has no next run.
+    // Breakers of removed plugins are not shown, and a disabled hook has no next run.
     return this.#gates.breakers.open().filter(({ hookId }) => this.#options.registry.get(hookId)?.enabled === true);
   }
 
@@ -282,7 +282,7 @@ class ConfiguredHooks implements Automations {
       const { max_age, max_runs } = config().keep;
       return { maxAgeMs: own?.maxAgeMs ?? max_age, maxRuns: own?.maxRuns ?? max_runs };
     });
-    // What waited too long for its hook is ended.
+    // Ends the runs that waited too long for their hook.
     queue.wake();
     return removed + (await store.ingest.sweep(now - EVENTS_KEPT_MS));
   }
@@ -386,7 +386,7 @@ class ConfiguredHooks implements Automations {
       definition: (id) => this.get(id),
       clock,
       logger,
-      // The error may quote what is for owners. The command shows it to those who may read it.
+      // The error may quote texts for owners. The command shows it to those who may read it.
       onBreak: (id, pauseMs) =>
         void notifier.notifyAdmins(
           `breaker:${id}`,
@@ -487,7 +487,7 @@ class ConfiguredHooks implements Automations {
     };
   }
 
-  /** It is broken itself, or in what cannot be read. */
+  /** The hook is broken, or may be in a file or an entry that cannot be read. */
   #mayBeBroken(hookId: string): boolean {
     return this.#broken.some(
       ({ id, isWholeFile, mayHideOthers }) => id === hookId || (isWholeFile ?? mayHideOthers) === true,
@@ -519,7 +519,7 @@ function pluginBreakerOf({ breakers }: Gates, clock: Clock): Automations["plugin
   };
 }
 
-/** Admins read it, too: what only an owner may do of a hook that runs a program is named as that, and what an admin may do beside it. */
+/** Admins read the text, too: of a hook that runs a program, it names the steps that only an owner may take, and those of an admin. */
 function stepsAfterBreak(id: string, ownerOnly: boolean): string[] {
   const [error, enable] = [`\`/runs ${id}\` shows the error`, `\`/hooks enable ${id}\` runs it again at once`];
   return ownerOnly
@@ -558,7 +558,7 @@ function problemText({
   return `${sourceText(place)}${path === "" ? "" : ` ${path}`}: ${message}`;
 }
 
-/** What is kept for a run's own sake (its payload until it has run, its decision for a dispatch that is run again) is no history. */
+/** Leaves out data that is kept only for the run itself: its payload until it has run, its decision for a dispatch that is run again. */
 function shown({ pendingPayload: _payload, decision, ...run }: AutomationRun): AutomationRun {
   return { ...run, decided: (decision as Decision | undefined)?.kind };
 }

@@ -1,4 +1,4 @@
-/** Settings of configured hooks as a whole: `automations:` in hookgate.yaml. The hooks themselves stand under `hooks:`. */
+/** Settings of configured hooks as a whole: `automations:` in hookgate.yaml. The hooks themselves are under `hooks:`. */
 import { z } from "zod";
 import { addressField } from "../domain/chat/address.js";
 import { duration } from "../lib/validation/config-fields.js";

@@ -12,16 +12,16 @@ export interface BrokenHook {
   readonly critical: boolean;
   /** The file, or the folder, cannot be read at all: `id` names it. */
   readonly isWholeFile?: boolean;
-  /** It may be, or hold, more than one hook. */
+  /** The entry may be, or hold, more than one hook. */
   readonly isSeveral?: boolean;
   readonly problems: readonly (Place & { path: string; message: string })[];
 }
 
 export interface HandFiring {
   readonly hookId: string;
-  /** The same when the command is done again after a crash: the run that it started then is reported, and not started a second time. */
+  /** Stays the same when a command is repeated after a crash: the run that it started then is reported, and not started a second time. */
   readonly runId?: string;
-  /** The payload of the hook's point; for a hook that a time or a person starts, what its templates see as `event.input`. */
+  /** The payload of the hook's point; for a hook that a time or a person starts, the value that its templates see as `event.input`. */
   readonly payload: Readonly<Record<string, unknown>>;
   /** Steps gather, the handler is not called. Nothing is stored. */
   readonly dryRun: boolean;
@@ -43,9 +43,9 @@ export interface AutomationDesk {
   broken(): readonly BrokenHook[];
   /** How many stored runs wait to be started, by hook. */
   waitingRuns(): ReadonlyMap<string, number>;
-  /** A crash or a stop cut it off, and the hook runs again when its dispatch fires again. */
+  /** A crash or a stop cut the run off, and the hook runs again when its dispatch fires again. */
   runsAgain(run: AutomationRun): boolean;
-  /** It is not in force and may come back, as what is broken may hold it: its runs wait. */
+  /** The hook is not in force and may come back, as a broken file or entry may hold it: its runs wait. */
   isAwaited(hookId: string): boolean;
   /** When timed hooks fire next, soonest first. */
   next(): readonly NextFire[];
@@ -53,15 +53,18 @@ export interface AutomationDesk {
   problems(): readonly TriggerProblem[];
   readonly runs: Pick<AutomationRunStore, "get" | "ledTo" | "list" | "brief" | "started" | "newestWaiting">;
   /**
-   * Runs a hook now, and resolves with its row when it has ended; skipped where its cooldown or its hourly rate refuses it. Rejects with HOOK_RUNNING when it has no
-   * room, HOOK_OFF when it is switched off, HOOK_PAYLOAD_INVALID for a payload that its point does not take.
+   * Runs a hook now, and resolves with its row when it has ended; skipped where its cooldown or its hourly rate refuses it. Rejects with
+   * HOOK_RUNNING when it has no room, HOOK_OFF when it is switched off, HOOK_PAYLOAD_INVALID for a payload that its point does not take.
    */
   fire(firing: HandFiring): Promise<AutomationRun>;
   /** Which hooks hold all places for stored runs; undefined while one is free. */
   noPlace(): string | undefined;
-  /** The same, where a run that is due waits for a place. */
+  /** Which hooks hold all places, where a run that is due waits for one. */
   heldUp(): Promise<string | undefined>;
-  /** Which gate would refuse it now, or make it wait for its turn; undefined when none would. A hook that is in no file: a background one. */
+  /**
+   * Which gate would refuse the hook now, or make it wait for its turn; undefined when none would. A hook that is in no file: a
+   * background one.
+   */
   gate(hookId: string): Promise<{ gate: string; reason: string; waits: boolean } | undefined>;
   /** Hooks, also of plugins, that are not run because they failed again and again. */
   breakers(): readonly OpenBreaker[];

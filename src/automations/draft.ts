@@ -42,7 +42,7 @@ export function draftManual(definition: Definition, start: ManualStart, now: num
   return draft(definition, { ...start, trigger: "manual" }, now);
 }
 
-/** What a hook that no payload starts is given when a person fires it. */
+/** The payload of a hook that no payload starts, when a person fires the hook. */
 export function manualPayload(definition: Definition, reason: string, input: unknown, now: number): unknown {
   return {
     hookId: definition.id,
@@ -59,7 +59,7 @@ function draft(
   now: number,
 ): AutomationRun {
   const id = runId ?? newId("r", now);
-  // Only what is shown: the secrets of the configuration are no part of what starts a run.
+  // Only for the shown payload: the secrets of the configuration are no part of a payload that starts a run.
   const history = historyOf(definition.point, payload, (text) => text);
   return {
     ...newRow({ definition, id, trigger, reason, dispatchId: id, cause, payload }, history, now),

@@ -1,4 +1,4 @@
-/** A person fires a configured hook: its gates hold, and one that is running is not started twice. Dry, its steps run and nothing else. */
+/** A person fires a configured hook: its gates hold, and a running hook is not started twice. A dry run runs only its steps. */
 import { type AutomationRun, DUE_POINT, isUnfinished } from "../domain/automation.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import { joinSignals } from "../lib/concurrency/signals.js";
@@ -53,7 +53,7 @@ async function running({ id }: Definition, { deps, clock }: Deps): Promise<Hookg
   });
 }
 
-/** A crash cut this firing off. The queue completes or ends what is left of its run; it is not started a second time. */
+/** A crash cut this firing off. The queue completes or ends the rest of its run; it is not started a second time. */
 async function untilEnded(row: AutomationRun, { signal }: HandFiring, { deps, clock }: Deps): Promise<AutomationRun> {
   let run = row;
   while (isUnfinished(run.status)) {

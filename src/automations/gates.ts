@@ -24,11 +24,11 @@ export interface GatesOptions {
   readonly breaker: { failures: number; pauseMs: number };
   runs: Pick<AutomationRunStore, "started">;
   keyValue: Pick<KeyValueStore, "list" | "set" | "setNow" | "delete">;
-  /** That is in force. */
+  /** The definition in force. */
   definition(hookId: string): Definition | undefined;
   clock: Clock;
   logger: Logger;
-  /** A breaker opened: said once, until it has closed again. */
+  /** A breaker opened: called once, until it has closed again. */
   onBreak(hookId: string, pauseMs: number): void;
 }
 
@@ -42,14 +42,14 @@ export interface Entrance {
   definition: Definition;
   /** A person asked for it: an open breaker does not refuse it. */
   isManual: boolean;
-  /** It is a test by a person, alone or with its whole point: the breaker, which is about real traffic, does not count it. */
+  /** A person tests the hook, alone or with its whole point: the breaker, which is about real traffic, does not count the run. */
   isByHand: boolean;
-  /** It continues a stored run that has started before: the cooldown, which counts from start to start, is not its own. */
+  /** The run continues a stored run that has started before: the cooldown, which counts from start to start, does not refuse it. */
   isRetry: boolean;
-  /** It was stored beforehand: the global cap makes it wait, and never refuses it. */
+  /** The run was stored beforehand: the global cap makes it wait, and never refuses it. */
   isStored: boolean;
   signal: AbortSignal;
-  /** It has to wait for room, under this setting (`concurrency: 1`). */
+  /** The run has to wait for room, under this setting (`concurrency: 1`). */
   onWait?: ((limit: string) => void) | undefined;
 }
 
@@ -98,7 +98,7 @@ export class Gates {
     return this.#slots.running(hookId);
   }
 
-  /** What must survive a restart, at the start. */
+  /** Loads, at the start, the state that must survive a restart. */
   learn(isThere: (hookId: string) => boolean): Promise<void> {
     return this.breakers.learn(isThere);
   }
@@ -110,8 +110,8 @@ export class Gates {
   }
 
   /**
-   * What would refuse it now, or make it wait for its turn; undefined when nothing would. Takes nothing. For "why".
-   * `noPlace`: no place is free for stored runs.
+   * The refusal that a run would get now, or that would make it wait for its turn; undefined when there is none. Takes nothing. For
+   * "why". `noPlace`: no place is free for stored runs.
    */
   async refusalNow(
     definition: Definition,
@@ -128,7 +128,9 @@ export class Gates {
     return first && { ...first, waits: first === full && waits };
   }
 
-  /** What refuses a run that is to be stored, in the order of all gates; the global cap makes it wait, as does a hook that queues. */
+  /**
+   * The refusal of a run that is to be stored, in the order of all gates; the global cap makes the run wait, as does a hook that queues.
+   */
   async lookAhead(definition: Definition): Promise<Refusal | undefined> {
     if (definition.cooldownMs > 0 || definition.maxPerHour !== undefined)
       await this.#starts.learn(definition.id, this.#now);

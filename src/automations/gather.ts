@@ -1,4 +1,4 @@
-/** The context of a run: its steps, one after the other, each with its deadline, and what they mean for the handler. */
+/** The context of a run: its steps, one after the other, each with its deadline, and their meaning for the handler. */
 
 import type { StepRecord } from "../domain/automation.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
@@ -103,7 +103,7 @@ function warnUnanswered(
 
 const outcomeOf = ({ outcome }: Judged) => outcome;
 
-/** What it started is given this long to end after the deadline; then the step has failed, even if that continues. */
+/** Work that a step started has this long to end after the deadline; then the step has failed, even if the work continues. */
 const SETTLE_MS = 1500;
 
 /** Never rejects. The deadline holds even for a step that does not hear its signal. */
@@ -174,7 +174,7 @@ function lateness({ clock }: RunContext, signal: AbortSignal): { promise: Promis
   return { promise, cancel: () => cancel() };
 }
 
-/** What templates of this run read. */
+/** The values that templates of this run read. */
 export function templateScope(context: RunContext, outcomes: readonly StepOutcome[]) {
   return {
     event: context.event,

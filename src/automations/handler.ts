@@ -1,4 +1,7 @@
-/** What a configured hook does, once its context is there. One file or folder a handler in `handlers/`; `handlers/index.ts` is their table. */
+/**
+ * A handler acts for a configured hook, once its context is there. Each handler is a file or folder in `handlers/`; `handlers/index.ts`
+ * is their table.
+ */
 
 import type { z } from "zod";
 import type { ModelUsage, ToolCallRecord } from "../domain/automation.js";
@@ -18,13 +21,13 @@ export interface Handler<Options = unknown> {
   readonly places?: readonly string[];
   /** Texts that are sent as a form; see `TemplateRules`. */
   forms?(options: Options): readonly string[];
-  /** Options that are argument lists of programs: no template makes an option (`-x`) of what was none. */
+  /** Options that are argument lists of programs: no template turns a plain argument into an option (`-x`). */
   readonly argumentLists?: readonly string[];
-  /** Options that a model reads: what templates put into them is data, and is marked as such (`asData`). */
+  /** Options that a model reads: values of templates in them are data, and are marked as such (`asData`). */
   readonly forModel?: readonly string[];
   /** Markdown that people read in a chat (`card.text`): no value makes a link there whose words hide where the link leads. */
   readonly forChat?: readonly string[];
-  /** Options with buttons: what templates put into the `line` of one is a quoted value of the command. */
+  /** Options with buttons: values of templates in the `line` of one are a quoted value of the command. */
   readonly buttons?: readonly string[];
   /** The model that these options name; one that is not configured is refused at load. */
   model?(options: Options): string | undefined;
@@ -34,11 +37,11 @@ export interface Handler<Options = unknown> {
   needsPrice?(options: Options): boolean;
   /** The setting that makes it decide something; a hook whose decision has no effect is refused at load. */
   decides?(options: Options): string | undefined;
-  /** What it decides is the answer of a model or of another machine: see `outside-decision.ts`. */
+  /** The decision is the answer of a model or of another machine: see `outside-decision.ts`. */
   readonly isOutside?: true;
-  /** It never blocks, changes or claims anything. */
+  /** The handler never blocks, changes or claims anything. */
   readonly decidesNothing?: true;
-  /** Its run may be skipped by itself: there is nothing to do. */
+  /** The handler may skip its run by itself: there is nothing to do. */
   readonly maySkip?: true;
   /** The deadline of one attempt; one that is later than that of the run is refused at load. */
   attemptMs?(options: Options): number;
@@ -49,23 +52,23 @@ export interface Handler<Options = unknown> {
   /** Chats that these options name, templates among them. `to` is their path within the options. */
   chats?(options: Options): readonly ChatRef[];
   /**
-   * What these options name and the gateway lacks at the moment: a program, a module, a plan. The hook is in force, and its runs fail.
+   * Programs, modules and plans that these options name and the gateway lacks at the moment. The hook is in force, and its runs fail.
    * Templates among them are not judged.
    */
   missing?(options: Options, machine: Machine): readonly string[];
   /** Changes with the code that these options name. */
   version?(options: Options, folder: string): string | undefined;
-  /** What is wrong with the code that these options name; it is loaded for that, as a run loads it. */
+  /** Problems of the code that these options name; the code is loaded to find them, as a run loads it. */
   faults?(options: Options, folder: string): Promise<readonly string[]>;
   /** Secret variables that these options need; a missing one is refused at load. */
   secrets?(options: Options): readonly string[];
-  /** Those of them that sign: one that is no key is refused at load. */
+  /** The secret variables that sign: one that is no key is refused at load. */
   signingSecrets?(options: Options): readonly string[];
   /** Variables that hold an address; one that holds something else is refused at load. */
   addresses?(options: Options): readonly string[];
   /** Only an owner may fire, enable or reveal it. */
   readonly ownerOnly?: boolean;
-  /** Never throws for what it was asked to do: a failure is a result. Must stop when `context.signal` aborts. */
+  /** Never throws for a failure of its work: a failure is a result. Must stop when `context.signal` aborts. */
   run(options: Options, context: RunContext): Promise<HandlerResult>;
 }
 
@@ -79,11 +82,11 @@ export interface ChatRef {
   readonly text: string;
 }
 
-/** Where programs, modules and plans are found, and what else steps and handlers may name. */
+/** The places of programs, modules and plans, and the other things that steps and handlers may name. */
 export interface Machine {
   /** Relative paths start here: the folder of the definition. */
   readonly folder: string;
-  /** An earlier step of the hook runs a program, which may create what is not there yet. */
+  /** An earlier step of the hook runs a program, which may create files that are not there yet. */
   readonly isAfterProgram: boolean;
   /** The event is about a conversation, which `here` means. */
   readonly hasHere: boolean;
@@ -97,7 +100,7 @@ export interface Machine {
   readonly hooksAndPoints: readonly string[] | undefined;
   /** Why no hook has this id; undefined when one has. */
   hookProblem(id: string): string | undefined;
-  /** Why no chat has this id, which stands without its platform; undefined when one may. */
+  /** Why no chat has this id, which is without its platform; undefined when one may. */
   chatIdProblem(id: string): string | undefined;
   /** Why no runner or person has this name; undefined when one may. */
   agentProblem(name: string): string | undefined;
@@ -109,7 +112,7 @@ export interface Machine {
   readonly now: number;
 }
 
-/** What a configured handler may decide. `by-point`: the catalogue says how each point carries it. */
+/** The decisions that a configured handler may make. `by-point`: the catalogue shows how each point carries it. */
 export type Decision =
   | { readonly kind: "pass" }
   | { readonly kind: "block"; readonly reason: string }
@@ -119,19 +122,19 @@ export type Decision =
 export interface HandlerFacts {
   /** Rendered prompt, request body, message or command line, for the history (redacted there). */
   readonly rendered?: string;
-  /** What came back: output, status, text. */
+  /** The result that came back: output, status, text. */
   readonly output?: unknown;
   readonly toolCalls?: readonly ToolCallRecord[];
   readonly usage?: ModelUsage;
 }
 
-/** What a handler gave that names no decision, so that it passes, unless its author meant to decide: see `undecidedError`. */
+/** A result of a handler that names no decision, so that it passes, unless its author meant to decide: see `undecidedError`. */
 export interface Undecided {
   /** A value, or a text that may be JSON. */
   readonly given: unknown;
   /** `decision: status`: its exit code or status is the decision. */
   readonly isByStatus?: boolean;
-  /** How the handler decides, where that is not by what it gives. */
+  /** How the handler decides, where its result does not decide. */
   readonly remedy?: string;
 }
 
@@ -145,6 +148,6 @@ export type HandlerResult =
       readonly timedOut?: boolean;
       readonly isRetryable: boolean;
       readonly retryAfterMs?: number;
-      /** The other side says that it is gone for good (410): the hook is switched off, with this reason. */
+      /** The other side reports that it is gone for good (410): the hook is switched off, with this reason. */
       readonly disable?: string;
     } & HandlerFacts);

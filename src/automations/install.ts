@@ -1,6 +1,6 @@
 /**
- * Puts a set of definitions in place of the one before, in one go: no dispatch sees half of it. What did not change keeps its
- * registration; what the registry refuses is broken. A hook whose new version is broken stays as it was, until the file is fixed.
+ * Replaces one set of definitions by another in one go: no dispatch sees half of it. An unchanged definition keeps its registration; one
+ * that the registry refuses is broken. A hook whose new version is broken stays as it was, until the file is fixed.
  */
 import { dirname } from "node:path";
 import { isUnfit } from "../hooks/registration/validate.js";
@@ -49,7 +49,7 @@ export function install(
     else unregister();
   for (const definition of wanted.values()) {
     const same = before.get(definition.id);
-    // Its place may be another one.
+    // The place of the definition may be another one.
     if (same !== undefined && !replaced.has(same)) live.set(definition.id, { ...same, definition });
     else register(definition);
   }
@@ -68,7 +68,7 @@ export function install(
     }
   }
 
-  /** Circles, and what else only shows when all are there. Taking one out may unfit another. */
+  /** Takes out hooks in circles, and hooks with problems that show only when all are there. Taking one out may unfit another. */
   function takeOutUnfit(): void {
     for (let round = 0; round <= live.size; round++) {
       const byHook = problemsByHook(registry.validate().filter(isUnfit), live);
@@ -83,7 +83,7 @@ export function install(
     }
   }
 
-  /** What the registry refuses of a new version leaves the one before it in place, where that still fits. */
+  /** Keeps the previous version of a hook whose new version the registry refuses, where the previous one still fits. */
   function putBack(): void {
     for (const { id } of broken) {
       const old = before.get(id)?.definition;
@@ -102,8 +102,8 @@ export function install(
 }
 
 /**
- * In the order of the files. A previous version stands where its new version is written; where that cannot be read, after the hook of
- * its file that it stood after.
+ * Sorts the hooks in the order of the files. A previous version takes the place of its new version; where that cannot be read, its place
+ * is after the hook of its file that it followed.
  */
 function inOrder(
   live: ReadonlyMap<string, Live>,
@@ -111,7 +111,7 @@ function inOrder(
   { written, files }: LoadedHooks,
 ): Map<string, Live> {
   const fileOrder = new Map(files.map((file, index) => [file, index]));
-  // A file in a folder that cannot be listed stands where the folder stands.
+  // A file in a folder that cannot be listed has the place of the folder.
   const orderOf = (file: string): number =>
     fileOrder.get(file) ?? (dirname(file) === file ? files.length : orderOf(dirname(file)));
   const placeIn = (file: string, index: number) => ({ file: orderOf(file), index });
@@ -133,8 +133,8 @@ function inOrder(
 }
 
 /**
- * The broken entry for which a hook that is missing was not removed: its own new version, its whole file or folder, or an entry of its file that
- * may have been this hook (a new id in its place) or may have swallowed it. Undefined: it was removed.
+ * The broken entry for which a hook that is missing was not removed: its own new version, its whole file or folder, or an entry of its
+ * file that may have been this hook (a new id in its place) or may have swallowed it. Undefined: the hook was removed.
  */
 function whyItStays(
   { id, point, place }: Definition,
@@ -156,7 +156,7 @@ function whyItStays(
   }
 }
 
-/** After which of the hooks that stay, and as how many-th. */
+/** The hook that stays before this one, and the distance from it. */
 function placeAmong(ids: readonly string[], id: string, stay: ReadonlyMap<string, unknown>): string {
   const index = ids.indexOf(id);
   const last = ids.slice(0, index).findLastIndex((one) => stay.has(one));

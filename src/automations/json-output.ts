@@ -1,4 +1,4 @@
-/** The JSON of what a step brought. */
+/** The JSON in the result of a step. */
 import { isTooDeep, MAX_JSON_DEPTH, readJson } from "../lib/validation/json-depth.js";
 
 export interface JsonOutput {

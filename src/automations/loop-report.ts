@@ -1,4 +1,4 @@
-/** Admins are notified that a hook is part of a loop. That it was cut: once, however often it is cut, also over restarts. */
+/** Notifies admins that a hook is part of a loop. A cut hook is reported once, however often it is cut, also over restarts. */
 import { z } from "zod";
 import type { Button } from "../domain/chat/message.js";
 import type { KeyValueStore } from "../domain/store.js";
@@ -18,7 +18,7 @@ interface Deps {
 }
 
 const SCOPE = "automations.loop-told";
-/** Cut again after so long, or once its definition has changed, it is news. */
+/** A cut is news again after so long, or once the hook's definition has changed. */
 const NEWS_AFTER_MS = 7 * DAY_MS;
 const KEEP_EVERY_MS = 3_600_000;
 
@@ -34,7 +34,7 @@ export function createLoopReport({ keyValue, notifier, mask, clock, logger }: De
   async function isNews({ id, hash }: Definition): Promise<boolean> {
     const now = clock.now();
     const before = known.get(id) ?? reportedLoop.safeParse(await keyValue.get(SCOPE, id)).data;
-    // Another cut may have been told of meanwhile.
+    // Another cut may have been reported meanwhile.
     const latest = known.get(id) ?? before;
     const isKnown = latest?.hash === hash && now - latest.at < NEWS_AFTER_MS;
     if (isKnown && now - latest.at < KEEP_EVERY_MS) {
@@ -62,7 +62,7 @@ export function createLoopReport({ keyValue, notifier, mask, clock, logger }: De
     );
   }
 
-  /** Nothing starts it until a person lets it run. */
+  /** Nothing starts the hook until a person lets it run. */
   async function held({ id, ownerOnly }: Definition, reason: string): Promise<void> {
     const lines = [
       `⛔ The hook **${id}** seems to start itself, so nothing starts it for now: ${mask(reason).slice(0, 300)}.`,

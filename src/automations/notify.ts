@@ -1,7 +1,7 @@
 /**
- * Telling people. For the outcomes of a hook (`notify:`): one message per hook and place, edited in place while the trouble lasts
- * and when it has ended; the next trouble answers the first, so that all of a hook is one thread. For admins (`notifyAdmins`): what the
- * gateway itself has to say about hooks.
+ * Notifies people. For the outcomes of a hook (`notify:`): one message per hook and place, edited in place while the trouble lasts and
+ * when it has ended; the next trouble answers the first, so that all of a hook is one thread. For admins (`notifyAdmins`): the gateway's
+ * own reports about hooks.
  */
 import { createHash } from "node:crypto";
 import { type AutomationRun, NO_HERE, wordsOnlyText } from "../domain/automation.js";
@@ -28,21 +28,21 @@ export interface NotifierOptions {
   edit(deliveryId: string, message: OutboundMessage, options: { cause: Cause }): Promise<string>;
   /** Two spellings of one chat give the same. */
   currentAddress(at: Address): Address;
-  /** The platform's id of what a delivery posted; undefined when it has none (yet). */
+  /** The platform's id of the message that a delivery posted; undefined when it has none (yet). */
   messageIdOf(deliveryId: string): Promise<string | undefined>;
   keyValue: KeyValueStore;
-  /** Where admins are told. */
+  /** Where admins are notified. */
   admins(): readonly Address[];
   /** A direct conversation with an admin. */
   isWithAdmin(at: Address): boolean;
-  /** Any operator may read what is about this. */
+  /** Whether any operator may read texts about this. */
   mayOperatorsHear(of: About): Promise<boolean>;
   clock: Clock;
   logger: Logger;
 }
 
 export interface Notifier {
-  /** Never rejects. `payload`: what started the run, unmasked. */
+  /** Never rejects. `payload`: the payload that started the run, unmasked. */
   outcome(definition: Definition, run: AutomationRun, outcome: RunOutcome, payload: unknown): Promise<void>;
   /** Once per `key` and text: the same again is not repeated within an hour. Never rejects. */
   notifyAdmins(key: string, text: string, button?: Button): Promise<void>;
@@ -58,7 +58,7 @@ interface Thread {
   /** The first message ever: later ones answer it. */
   rootId: string;
   deliveryId: string;
-  /** How often each outcome was told in this message. A message from before this was kept has none, and is counted from then on. */
+  /** How often this message reported each outcome. A message from before this was kept has none, and is counted from then on. */
   counts?: Counts;
   since: number;
   isOver: boolean;
@@ -123,7 +123,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
   return {
     async outcome({ notify, ownerOnly }, run, outcome, payload) {
       if (notify === undefined || outcome.status === "queued") return;
-      // The reason may quote what an owner's runner said, or what answers a command.
+      // The reason may quote the runner of an owner, or the answer to a command.
       const mayHear = await options.mayOperatorsHear({ ...run, id: run.dispatchId ?? run.id });
       const isFailure = outcome.status === "failed" || outcome.status === "timed_out";
       const isWanted = notify.on.includes(outcome.status);
@@ -133,7 +133,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
       const admins = notify.to.length === 0 || lacksHere ? eachOnce(options.admins()) : [];
       await Promise.all(
         [...named, ...admins.filter((at) => !isNamed(at))].map((at) => {
-          // What programs say is for owners: it goes where the definition, which is theirs, sends it, and not to all admins.
+          // Output of programs is for owners: it goes to the places in the definition, which is theirs, and not to all admins.
           const maySay = mayHear && (isNamed(at) || !(ownerOnly && isFailure));
           const key = `${run.hookId}|${formatAddress(at)}`;
           return inTurn(key, () => tell(at, key, run, outcome, { isWanted, maySay, lacksHere }));
@@ -193,7 +193,7 @@ function textOf(
     .join("\n");
 }
 
-/** How often it ended so; where it ended otherwise, too, how often each. */
+/** How often the hook ended with this outcome; where it ended with others, too, how often with each. */
 function often(end: keyof Counts, counts: Counts, since: string): string {
   if (Object.keys(counts).length > 1) return ` (since ${since}: ${counted(counts)})`;
   const count = counts[end] ?? 1;

@@ -8,7 +8,7 @@ import type { Machine } from "./handler.js";
 import type { RunContext } from "./run-context.js";
 import { isTemplate } from "./template/is-template.js";
 
-/** The one way to files elsewhere. No template: what happens must not decide where is read. */
+/** The only way to files elsewhere. It takes no template: a value from the event must not decide where files are read. */
 export const rootField = z
   .string()
   .min(1)
@@ -17,7 +17,7 @@ export const rootField = z
   .describe("The folder that paths start in and stay within. Default: the folder of the definition.");
 
 export interface Place {
-  /** What the path stays within, without links. */
+  /** The folder that the path stays within, without links. */
   root: string;
   path: string;
   /** From the folder that paths start in; `.` for itself. */
@@ -25,9 +25,9 @@ export interface Place {
 }
 
 /**
- * Where the path leads, links followed. `begins`: the folder that the path begins with in the definition, where a template follows:
- * no value names a link there that leads out of it. Throws PATH_OUTSIDE, PATH_MISSING when nothing is there, or PATH_PRIVATE for the gateway's own
- * database and secrets, which no hook reads.
+ * Where the path leads, links followed. `begins`: the folder that the path starts with in the definition, where a template follows: no
+ * value names a link there that leads out of it. Throws PATH_OUTSIDE, PATH_MISSING when nothing is there, or PATH_PRIVATE for the
+ * gateway's own database and secrets, which no hook reads.
  */
 export async function locate(
   path: string,
@@ -50,7 +50,7 @@ export async function locate(
   return { root: first, path: found, name: relative(top, found) || "." };
 }
 
-/** What keeps a step from reading a path, as far as is known now. A path with a template is judged when the step runs. */
+/** The problems that keep a step from reading a path, as far as is known now. A path with a template is judged when the step runs. */
 export function pathProblems(
   path: string,
   kind: "file" | "folder",
@@ -107,16 +107,16 @@ export function within(path: string, root: string): boolean {
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
-/** Without the way to it on this machine, which is for the log only. */
+/** The name without the path on this machine, which is for the log only. */
 const folderName = (root: string | undefined) =>
   root === undefined ? "the folder of the hook" : `its root ${basename(root)}`;
 
-/** From the folder of the hook on; of what is elsewhere the last name only. */
+/** The path from the folder of the hook on; for a path elsewhere, the last name only. */
 function shownPath(path: string, folder: string): string {
   return within(path, folder) ? relative(folder, path) || "." : basename(path);
 }
 
-/** What went wrong, for people: no path of this machine is in it. */
+/** The text of an error for people: no path of this machine is in it. */
 export function errorWithoutPaths(error: unknown, folder: string): string {
   const { path, dest } = error as { path?: unknown; dest?: unknown };
   const named = [path, dest].filter((one) => typeof one === "string" && isAbsolute(one)) as string[];

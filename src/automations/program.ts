@@ -1,6 +1,6 @@
 /**
- * A program as a definition names it: `command: [git, log]` or `sh: "git log | head"`. What happened reaches it by environment and
- * standard input only; a template may fill in one whole argument, which no shell ever reads.
+ * A program as a definition names it: `command: [git, log]` or `sh: "git log | head"`. The event reaches it by environment and standard
+ * input only; a template may fill in one whole argument, which no shell ever reads.
  */
 import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync, type Stats, statSync } from "node:fs";
@@ -63,7 +63,7 @@ export function checkProgram(
   for (const { index, message } of argumentProblems(command ?? [])) refuse(message, "command", index);
 }
 
-/** Why the program cannot be started, as far as the file system says. One that a template names is not judged. */
+/** Why the program cannot be started, as far as the file system shows. A program that a template names is not judged. */
 export function missingProgram(
   { command, cwd }: Pick<ProgramOptions, "command" | "cwd">,
   { folder, searchPath }: Pick<Machine, "folder" | "searchPath">,
@@ -81,7 +81,7 @@ export function missingProgram(
 }
 
 /**
- * What /bin/sh says of a command line that it cannot read. A run of it would end with 2, which means block: a typo would veto every
+ * The error of /bin/sh for a command line that it cannot read. A run of it would end with 2, which means block: a typo would veto every
  * message. Commands that do not exist are found only by running them.
  */
 export async function scriptFaults(sh: string | undefined): Promise<string[]> {
@@ -94,7 +94,7 @@ export async function scriptFaults(sh: string | undefined): Promise<string[]> {
   });
 }
 
-/** The last command of its `sh` runs in the background, so that the program ends before it. */
+/** The last command of the program's `sh` runs in the background, so that the program ends before it. */
 export function endsBefore(options: unknown): boolean {
   const sh = typeof options === "object" && options !== null && "sh" in options ? options.sh : undefined;
   return typeof sh === "string" && /(?<![&\\|>])&\s*$/.test(sh);
@@ -118,7 +118,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Runs it. Throws a HookgateError when it did not end by itself (PROGRAM_TIMED_OUT, …) or could not be started. */
+/** Runs the program. Throws a HookgateError when it did not end by itself (PROGRAM_TIMED_OUT, …) or could not be started. */
 export async function runProgram(
   options: ProgramOptions,
   context: RunContext,
@@ -145,7 +145,7 @@ export async function runProgram(
   return { ...end, commandLine: commandLine(options) };
 }
 
-/** What a program prints may be said in a chat, kept in the history, shown to a model: the secrets that it was given stay out of it. */
+/** Masks the program's secrets in its output, which may be posted in a chat, kept in the history, shown to a model. */
 function withoutSecrets(end: ProgramEnd, secrets: readonly string[]): ProgramEnd {
   if (secrets.length === 0) return end;
   const mask = secretMask(secrets);
@@ -189,7 +189,7 @@ function withoutNul(env: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, value.replaceAll("\0", "")]));
 }
 
-/** Whether a thrown thing says that the time was over. */
+/** Whether a thrown value means that the time was over. */
 export const isTimeout = (error: unknown) => error instanceof HookgateError && error.code === "PROGRAM_TIMED_OUT";
 
 /** A program that a signal ended has no exit code, which is neither 0 nor above it. */

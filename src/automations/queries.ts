@@ -1,6 +1,6 @@
 /**
- * What `db_query` and `journal` may ask: named, read-only, bounded. `answers.ts` answers them from the store, so no SQL and no
- * table name ever stands in a definition or a template.
+ * The queries of `db_query` and `journal`: named, read-only, bounded. `answers.ts` answers them from the store, so no SQL and no table
+ * name is ever in a definition or a template.
  */
 import { z } from "zod";
 import { ALERT_STATES } from "../domain/alerts/alert.js";
@@ -44,7 +44,7 @@ const platform = z
     if (message !== undefined) context.addIssue({ code: "custom", message });
   })
   .optional();
-/** Other ids than numbers are of no person. */
+/** An id that is no number belongs to no person. */
 const user = z
   .string()
   .regex(/^-?\d+$/, { error: ({ input }) => `expected a number, as platforms identify users, got "${String(input)}"` })

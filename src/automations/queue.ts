@@ -34,7 +34,7 @@ import type { Progress } from "./run/progress.js";
 export interface QueueOptions {
   runs: AutomationRunStore;
   stops: Pick<OrdinaryStops, "stoppedAt" | "started" | "forget">;
-  /** Keeps runs apart from what may crash the process. Needed from the start on. */
+  /** Keeps runs apart from work that may crash the process. Needed from the start on. */
   readonly turns: RunTurns;
   /** This process, among those that hold leases. */
   owner: string;
@@ -45,23 +45,23 @@ export interface QueueOptions {
   logger: Logger;
 }
 
-/** What the queue needs to know of configured hooks; plugins' background hooks need none of it. */
+/** The facts about configured hooks that the queue needs; plugins' background hooks need none of them. */
 export interface QueueDeps {
   definition(hookId: string): Definition | undefined;
   isPaused(): boolean;
-  /** A hook that is not in force and may come back: it is broken, or may be in what cannot be read. Its runs wait. */
+  /** A hook that is not in force and may come back: it is broken, or may be in a file or an entry that cannot be read. Its runs wait. */
   isAwaited(hookId: string): boolean;
   /** How often a run of the hook may start. Undefined where the hook is not there, or has no `retry`. */
   attemptsOf(hookId: string): number | undefined;
-  /** It is awaited, and may be in a file: what its definition says about the end of a run is not known. */
+  /** The hook is awaited, and may be in a file: the settings of its definition for the end of a run are not known. */
   isUnread(hookId: string): boolean;
-  /** For how long, at most. */
+  /** For how long runs are kept, at most. */
   readonly keptMs: number;
-  /** Why it is not to be run at all, as the loop guard and its gates say at this moment. */
+  /** Why the run must not happen at all, by the loop guard and the gates at this moment. */
   refusal(definition: Definition, row: AutomationRun): Promise<RunOutcome | undefined>;
   /** A run of the hook that a crash cut off runs again when its dispatch fires again. */
   runsAgain(definition: Definition): boolean;
-  /** A run was ended without having been run through the pipeline. `payload`: what started it, unmasked. */
+  /** A run was ended without having been run through the pipeline. `payload`: the payload that started it, unmasked. */
   ended(row: AutomationRun, outcome: RunOutcome, payload: unknown): void;
 }
 
@@ -83,7 +83,7 @@ export interface Queue extends BackgroundPort {
   readonly stopping: AbortSignal;
   connect(deps: QueueDeps): void;
   start(): Promise<void>;
-  /** Takes no more; resolves when what is under way has ended or `graceMs` are over and it was told to. */
+  /** Takes no more runs; resolves when those under way have ended, or when `graceMs` are over and they got the signal to stop. */
   stop(graceMs: number): Promise<void>;
   wake(): void;
   /** Checks a run that another part stores together with more: gives it as it is to be stored, ended already when its gates refuse it. */
@@ -95,7 +95,7 @@ export interface Queue extends BackgroundPort {
   readonly active: number;
   /** Which hooks hold all its places; undefined while one is free. */
   readonly full: Refusal | undefined;
-  /** The same, where a run that is due waits for a place. */
+  /** Which hooks hold all places, where a run that is due waits for one. */
   heldUp(): Promise<Refusal | undefined>;
   /** How many runs wait, by hook. */
   readonly waiting: ReadonlyMap<string, number>;
@@ -224,7 +224,7 @@ class StoredRuns implements Queue {
     let timer = clock.after(graceMs, () => this.#stop.abort(new Error("the gateway stopped")));
     await Promise.race([ended, new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()))]);
     timer.cancel();
-    // What does not hear that it is to stop keeps its lease, and the next start ends it.
+    // A run that ignores the signal to stop keeps its lease, and the next start ends it.
     if (this.#active.size > 0)
       await Promise.race([
         ended,
@@ -298,7 +298,7 @@ class StoredRuns implements Queue {
     };
   }
 
-  /** Takes what is due while there is room. A number = look again then. */
+  /** Takes due runs while there is room. A number: look again at that time. */
   async #takeAll(): Promise<number | undefined> {
     const { runs, owner, clock } = this.#options;
     while (this.#takesMore && this.#hasRoom && !this.#deps.isPaused()) {
@@ -308,7 +308,8 @@ class StoredRuns implements Queue {
         const left = { ...this.#leftRuns(), isExpiredOnly: leave === undefined };
         const taken = await runs.take(owner, clock.now(), this.#options.leaseMs, left);
         if (taken === undefined) return await runs.nextDue(left);
-        // A lease of this process that ended is renewed by that, and its run goes on: the clock was set forward, or the process was suspended.
+        // A run of this process whose lease ended is taken again: that renews the lease, and the run goes on. The clock was set forward,
+        // or the process was suspended.
         if (this.#leases.isHeld(taken.run.id)) continue;
         isLeft = !taken.isTakenOver;
         this.#startRun(taken, leave);
@@ -326,7 +327,7 @@ class StoredRuns implements Queue {
     return { busy: this.#busyHooks(), absent, unread, keptSince: this.#options.clock.now() - this.#deps.keptMs };
   }
 
-  /** Nothing else in the log says that the work is lost. One line, when the last run of the hook has ended. */
+  /** Nothing else in the log shows that the work is lost. One line, when the last run of the hook has ended. */
   #reportDropped(hook: string): void {
     const lost = this.#dropped.get(hook);
     if (lost === undefined || this.#perHook.has(hook) || this.#waiting.has(hook)) return;
@@ -428,7 +429,7 @@ class StoredRuns implements Queue {
     return this.#close(ended, outcomeOf(end, row, clock.now()));
   }
 
-  /** Under `coalesce` the newest that waits stands for those before it. */
+  /** Under `coalesce` the newest waiting run replaces those before it. */
   async #standIn(row: AutomationRun, definition: Definition | undefined): Promise<RunOutcome | undefined> {
     if (definition?.whenBusy !== "coalesce" || row.attempt > 1) return undefined;
     const { runs, clock } = this.#options;
@@ -452,7 +453,7 @@ class StoredRuns implements Queue {
     else this.#waiting.set(hookId, now);
   }
 
-  /** What its gates refuse at this moment is recorded, and never waits: a cooldown is not to be sat out. */
+  /** A run that its gates refuse at this moment is recorded, and never waits: no run waits for the end of a cooldown. */
   async #refusalOf(row: AutomationRun): Promise<RunOutcome | undefined> {
     const definition = this.#deps.definition(row.hookId);
     if (definition === undefined || row.trigger === "manual") return undefined;
@@ -460,7 +461,7 @@ class StoredRuns implements Queue {
     return reason === undefined ? this.#deps.refusal(definition, row) : { status: "skipped", by: "queue", reason };
   }
 
-  /** Resolves with why it is not to be run, when that is so. */
+  /** Resolves with the reason why the run must not happen, when there is one. */
   async #add(row: AutomationRun): Promise<string | undefined> {
     const { run, refusal, stored } = await this.admit(row);
     if (refusal === undefined) {
@@ -469,7 +470,7 @@ class StoredRuns implements Queue {
       this.wake();
       return undefined;
     }
-    if (!(await this.#options.runs.insert(run))) return undefined; // it was recorded before, and is what it became
+    if (!(await this.#options.runs.insert(run))) return undefined; // the run was recorded before, and its row keeps its state
     stored();
     return reasonOf(refusal);
   }
@@ -492,7 +493,7 @@ class StoredRuns implements Queue {
   }
 }
 
-/** For what is under way to end after it was told to. */
+/** How long runs may take to end after the signal to stop. */
 const STOP_MS = 3_000;
 
 /** A plugin's background hook. */

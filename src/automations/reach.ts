@@ -1,4 +1,7 @@
-/** How steps and handlers of a hook reach the rest of the product: each hook gets the secrets that its definition names, and notes of its own. */
+/**
+ * How steps and handlers of a hook reach the rest of the product: each hook gets the secrets that its definition names, and its own
+ * notes.
+ */
 import { createHash } from "node:crypto";
 import { type Address, formatAddress } from "../domain/chat/address.js";
 import { hasNoThread, type NoThread, openerId, THREAD_NOT_OPENED, whyNoThread } from "../domain/chat/thread.js";
@@ -33,7 +36,7 @@ export interface ReachDeps {
   createTask: Reach["createTask"];
   /** Where requests may go besides the public internet. */
   allow: Destinations;
-  /** Instead of the system's resolver. */
+  /** Replaces the system's resolver. */
   resolve?: Resolve;
   processes: Processes;
   models: Models;
@@ -99,7 +102,7 @@ export function createReachOf(deps: ReachDeps): (definition: Reaching) => Reach 
           return await deps.openThread(at, messageId, opener.text);
         } catch (error) {
           const none = noThread(at, error);
-          // Not posted by now, it would stand alone above no thread.
+          // An opener that is not posted by now would be alone, without a thread.
           await gateway.withdraw(deliveryId, "no thread was opened under it: the message goes to the chat");
           return none;
         }
@@ -108,7 +111,7 @@ export function createReachOf(deps: ReachDeps): (definition: Reaching) => Reach 
   };
 }
 
-/** The latest of each key is made once, however many ask for it at a time: two runs at once speak in one topic. */
+/** Makes the latest value of each key once, however many callers ask for it at a time: two runs at once speak in one topic. */
 function latestByKey<T>(): (key: string, once: string, make: () => Promise<T>) => Promise<T> {
   const latest = new Map<string, { once: string; made: Promise<T> }>();
   return (key, once, make) => {
@@ -121,14 +124,14 @@ function latestByKey<T>(): (key: string, once: string, make: () => Promise<T>) =
   };
 }
 
-/** The same words for the same cause are the same delivery, however often a run is done again. */
+/** The same words for the same cause are one delivery, however often a run is repeated. */
 function deliveryOf(once: string): string {
   return `d_once_${createHash("sha256").update(once).digest("base64url").slice(0, 27)}`;
 }
 
 const POSTED_WITHIN_MS = 20_000;
 
-/** The platform's id of what a delivery posted, once it has. */
+/** The platform's id of the message that a delivery posted, once it has. */
 async function posted(deliveryId: string, deps: ReachDeps, signal: AbortSignal): Promise<string> {
   const isEnough = (delivery: Delivery) => messageIdOf(delivery) !== undefined;
   const delivery = await watchDelivery(deliveryId, deps, { withinMs: POSTED_WITHIN_MS, signal, isEnough });

@@ -1,4 +1,4 @@
-/** A definition becomes a registration like any other; what its runs decide becomes what its point takes. */
+/** Registers a definition like any other hook; a decision of its run becomes a result that its point takes. */
 import { HookInterruptedError, HookNotCalledError } from "../hooks/errors.js";
 import type { HookPoint } from "../hooks/point.js";
 import type { RegisterOptions } from "../hooks/registration/registration.js";
@@ -25,7 +25,7 @@ export interface Firing {
 
 export type Runner = (firing: Firing) => Promise<RunOutcome>;
 
-/** Throws what the registry refuses. */
+/** Throws the refusal of the registry. */
 export function registerDefinition(registry: HookRegistry, definition: Definition, run: Runner): Unregister {
   const point = registry.point(definition.point);
   const isLifecycle = point.model === "lifecycle";
@@ -72,7 +72,7 @@ function optionsOf(definition: Definition, point: HookPoint): RegisterOptions {
   };
 }
 
-/** Throws for what is a failure of the hook: the registry's failure policy says what follows. */
+/** Throws for a failure of the hook: the registry's failure policy decides what follows. */
 async function decide(
   firing: Firing,
   run: Runner,
@@ -80,7 +80,7 @@ async function decide(
 ): Promise<PointResult> {
   const { definition, point, context } = firing;
   const isDeciding = isWaitedFor(definition.execution);
-  // A person fired it: what it decides is checked as its dispatch would, and not carried out.
+  // A person fired the hook: its decision is checked as its dispatch would check it, and not carried out.
   const isHeard = isDeciding && context.recordId === undefined;
   const check = (decision: Decision) => {
     const carried = pointResult(decision, point, definition.phase);

@@ -1,4 +1,4 @@
-/** What steps and handlers are given: the hook, the trigger, the payload, and the ways to reach the rest of the product. */
+/** The context of steps and handlers: the hook, the trigger, the payload, and the ways to reach the rest of the product. */
 
 import type { TriggerKind } from "../domain/automation.js";
 import type { Address } from "../domain/chat/address.js";
@@ -25,15 +25,15 @@ export interface RunContext {
   readonly eventName: string;
   /** The payload. Read-only. */
   readonly event: Readonly<Record<string, unknown>>;
-  /** What this run names as the cause of what it does: itself, one deeper than what started it. */
+  /** The cause of all actions of this run: the run itself, one deeper than what started it. */
   readonly cause: Cause;
   readonly dryRun: boolean;
   /** Where relative paths start: the folder of the file that defines the hook. */
   readonly folder: string;
   readonly signal: AbortSignal;
-  /** The stop of the gateway ended what the run waits for: the run has no outcome. Its signal fires. */
+  /** The stop of the gateway ended the work that the run waits for: the run has no outcome. Its signal fires. */
   cutOff?: (() => void) | undefined;
-  /** Its programs left these running, and the gateway ended them. */
+  /** Programs of the run left these running, and the gateway ended them. */
   leftRunning?: ((names: readonly string[]) => void) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -44,16 +44,16 @@ export interface RunContext {
 export interface Reach {
   /** Environment variables that the definition names; undefined when not set. Never the gateway's own environment. */
   secret(name: string): string | undefined;
-  /** Through the outbox and all its hooks. Once per `once`. Resolves with the delivery's id. */
+  /** Sends a message through the outbox and all its hooks, once per `once`. Resolves with the delivery's id. */
   send(at: Address, message: OutboundMessage, options: { cause: Cause; once?: string }): Promise<string>;
   edit(deliveryId: string, message: OutboundMessage, options: { cause: Cause }): Promise<string>;
-  /** With the bot account filled in, where the chat is now: two spellings of one chat give the same. */
+  /** The address with the bot account filled in, where the chat is now: two spellings of one chat give the same. */
   currentAddress(at: Address): Address;
-  /** Named, read-only queries over what the product keeps: `runs`, `messages`, `deliveries`, … Unknown names reject. */
+  /** Named, read-only queries over the stored data: `runs`, `messages`, `deliveries`, … Unknown names reject. */
   query(name: string, args: Readonly<Record<string, unknown>>): Promise<readonly Record<string, unknown>[]>;
-  /** Once per id. Rejects with TASK_…: refused by a hook, or no task at all. */
+  /** Creates a task, once per id. Rejects with TASK_…: refused by a hook, or no task at all. */
   createTask(input: TaskSpecInput, actor: Actor, origin: TaskOrigin): Promise<Task>;
-  /** One request to a place that a definition names, with the guard of outgoing requests. An answer of any status is an answer. */
+  /** Sends one request to a place that a definition names, with the guard of outgoing requests. An answer of any status is an answer. */
   request(url: string, request: OutgoingRequest): Promise<GuardedResponse>;
   /** Programs, each in a group of its own that is ended whole. */
   readonly processes: Processes;
@@ -69,7 +69,7 @@ export interface Reach {
   ): Promise<string>;
   /** A real path that the gateway itself writes, or reads its secrets from. */
   isOwnFile(path: string): boolean;
-  /** What this hook noted before, over runs and restarts; JSON. */
+  /** A value that this hook noted before, over runs and restarts; JSON. */
   recall(key: string): Promise<unknown>;
   remember(key: string, value: unknown): Promise<void>;
   /** Posts the opener, once per `once`, and gives the address of the thread under it; undefined where there are none. */
@@ -80,5 +80,5 @@ export interface Reach {
   ): Promise<Address | NoThread | undefined>;
 }
 
-/** Where it may go is the configuration's business (`outgoing:`), not the caller's. */
+/** The configuration (`outgoing:`), not the caller, decides where the request may go. */
 export type OutgoingRequest = Omit<GuardedRequest, "allow" | "resolve">;

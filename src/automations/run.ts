@@ -19,9 +19,9 @@ import { openRun } from "./run/open-run.js";
 import type { RunOutcome } from "./run/outcome.js";
 import { ended, outcomeOf } from "./run/outcome-of.js";
 
-/** Rejects only when the store cannot take the beginning of the run: then nothing was done. */
+/** Rejects only when the store cannot take the start of the run: then nothing was done. */
 export async function runAutomation(start: RunStart, deps: RunDeps): Promise<RunOutcome> {
-  // Trigger: what started it is a row, stored beforehand or now.
+  // Trigger: the start of the run is a row, stored beforehand or now.
   const run = await openRun(start, deps);
   if (run.earlier !== undefined) return run.earlier;
 
@@ -68,7 +68,7 @@ export async function runAutomation(start: RunStart, deps: RunDeps): Promise<Run
     outcome = await recordEnd(start, run, outcome, facts, deps);
     if (start.dryRun) return outcome;
 
-    // What ends in time may still reach its dispatch after the deadline, and is dropped there.
+    // A run that ends in time may still reach its dispatch after the deadline, and is dropped there.
     if (start.stored === undefined && start.signal.aborted) outcome = await recordDropped(start, run, outcome, deps);
     else if (start.stored === undefined) {
       const ended = outcome;
@@ -82,7 +82,7 @@ export async function runAutomation(start: RunStart, deps: RunDeps): Promise<Run
     await deps.notify(definition, run.row, outcome, start.payload);
     return outcome;
   } finally {
-    // Strangers must not be able to switch a hook off for all others: what fails for them is counted nowhere.
+    // Strangers must not be able to switch a hook off for all others: failures of their runs are counted nowhere.
     const isCounted = isSuccess(outcome) || !(await comesOfStranger(start, deps));
     await gate.leave(isCounted ? outcome : undefined);
   }

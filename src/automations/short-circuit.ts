@@ -16,7 +16,7 @@ export const isFailure = (outcome: StepOutcome): outcome is StepFailure => "erro
 
 /** `skip_if` of one step, compiled. */
 export interface SkipCondition {
-  /** As it was written. */
+  /** The condition as written. */
   readonly source: string;
   /** The log has a warning that it had no answer. */
   isReported?: true;
@@ -28,7 +28,7 @@ export interface SkipCondition {
   ): boolean | { readonly unanswered: string };
 }
 
-/** Throws a HookgateError SKIP_IF_INVALID; `own`: what the result of this step has; `names` are those of the steps before it. */
+/** Throws a HookgateError SKIP_IF_INVALID; `own`: the names in the result of this step; `names`: those of the steps before it. */
 export function compileSkipIf(source: string, step: Step, names: TemplateNames, own: StepNames = step): SkipCondition {
   switch (source) {
     case "empty":
@@ -79,7 +79,8 @@ function compileExpression(source: string, step: Step, names: TemplateNames, own
 function fieldsSchema(step: StepNames): JsonSchema {
   if (step.fields === undefined) return {};
   const types: Record<string, FieldType> = { text: "string", ...step.fields };
-  // A condition on what a step never is would never hold. `error` and `timedOut` are not there either: as long as a step failed, none skips the run.
+  // A condition on a value that a step never has would never hold. `error` and `timedOut` are not there either: as long as a step failed,
+  // none skips the run.
   if (step.okWord !== undefined) types.ok = "boolean";
   if (!step.neverEmpty) types.empty = "boolean";
   const all = Object.entries(types).map(([name, type]) => [name, fieldSchema(step, name, type)]);
@@ -95,7 +96,7 @@ function untyped(own: StepNames): JsonSchema {
   };
 }
 
-/** What an expression sees of a step. */
+/** The fields of a step that an expression sees. */
 function visible(outcome: StepOutcome): Record<string, unknown> {
   if (isFailure(outcome)) return { error: outcome.error, timedOut: outcome.timedOut, ok: false, empty: false };
   const seen = { ok: outcome.isOk ?? null, empty: outcome.isEmpty, text: outcome.text, ...outcome.value };

@@ -12,9 +12,9 @@ export interface Step<Options = unknown> {
   readonly options: z.ZodType<Options>;
   /** Options that are never templates (`sh`). All other strings in the options are rendered before `run` gets them. */
   readonly verbatim?: readonly string[];
-  /** Options that are argument lists of programs: no template makes an option (`-x`) of what was none. */
+  /** Options that are argument lists of programs: no template turns a plain argument into an option (`-x`). */
   readonly argumentLists?: readonly string[];
-  /** Options that a model may read: what templates put into them is marked as data, and `run` takes the marks out where people read it. */
+  /** Options that a model may read: values of templates in them are marked as data, and `run` takes the marks out where people read it. */
   readonly forModel?: readonly string[];
   /** Paths of files and addresses; see `TemplateRules`. */
   readonly places?: readonly string[];
@@ -22,11 +22,11 @@ export interface Step<Options = unknown> {
   forms?(options: Options): readonly string[];
   /** The word of `skip_if` that asks whether its result is ok; a step without one has no such word. */
   readonly okWord?: "exit_zero" | "status_ok";
-  /** What it does is what the hook is for: its failure ends the run as failed, unless the definition says `required: false`. */
+  /** The effect of the step is the purpose of the hook: its failure ends the run as failed, unless the definition has `required: false`. */
   readonly isEffect?: true;
   /** `skip_if: empty` never holds. */
   readonly neverEmpty?: true;
-  /** What these options name and this machine lacks at the moment; see `Handler`. */
+  /** Things that these options name and this machine lacks at the moment; see `Handler`. */
   missing?(options: Options, machine: Machine): readonly string[];
   /** Secret variables that these options need; a missing one is refused at load. */
   secrets?(options: Options): readonly string[];
@@ -40,13 +40,13 @@ export interface Step<Options = unknown> {
   readonly fields: Readonly<Record<string, FieldType>>;
   /** Fields that are null where there is nothing of the kind; a template may ask for one with `if`. */
   readonly nullable?: readonly string[];
-  /** What the items of the lists among its fields are, by the name of the list. */
+  /** The schema of the items of each list among its fields, by the name of the list. */
   itemsOf?(options: Options): Readonly<Record<string, JsonSchema>>;
   /** Throws for a failure. Must stop when `context.signal` aborts, and keep its result within `context.maxBytes`. */
   run(options: Options, context: StepContext): Promise<StepResult>;
 }
 
-/** As JSON schemas name it; each may be null, too. `output`: what a program printed. */
+/** The types of fields, as JSON schemas name them; each may be null, too. `output`: the output of a program. */
 export type FieldType = "string" | "output" | "number" | "boolean" | "array" | "object" | "any";
 
 export interface StepContext extends RunContext {
@@ -56,25 +56,25 @@ export interface StepContext extends RunContext {
   readonly folders: Readonly<Record<string, string>>;
 }
 
-/** What templates and conditions see of a step. */
+/** The values of a step that templates and conditions see. */
 export interface StepResult {
   /** `steps[0].stdout`, `steps[0].rows`, … */
   readonly value: Readonly<Record<string, unknown>>;
-  /** Why the field `json` is null although the step ran: what reads it fails. */
+  /** Why the field `json` is null although the step ran: a read of the field fails. */
   readonly noJson?: string | undefined;
   /** Fields that are null because the step could not find them out. */
   readonly noValue?: NoValueOf | undefined;
-  /** What `{{ step_0 }}` prints. */
+  /** The text that `{{ step_0 }}` prints. */
   readonly text: string;
   /** No output, no rows, no body, no diff, no files. */
   readonly isEmpty: boolean;
   /** Exit 0, 2xx, no red test; undefined where there is no such thing. */
   readonly isOk?: boolean;
-  /** Why it is not ok, for everybody; without it `text` says so, which then is of a program and for owners only. */
+  /** Why the step is not ok, for everybody; without it, `text` has the reason, which then is of a program and for owners only. */
   readonly notOk?: string | undefined;
 }
 
-/** What prints such a field shows why; a template that compares it fails the run. */
+/** Fields without a value. A template that prints one shows why; a template that compares one fails the run. */
 export interface NoValueOf {
   readonly fields: readonly string[];
   readonly why: string;
@@ -84,6 +84,6 @@ export interface NoValueOf {
 export interface StepFailure {
   readonly error: string;
   readonly timedOut: boolean;
-  /** It reads what an earlier step does not have, which ends the run even where the step is not required. */
+  /** The step reads a value that an earlier step does not have, which ends the run even where the step is not required. */
   readonly readsNoValue?: true | undefined;
 }

@@ -31,33 +31,38 @@ export interface TemplateProblem {
   readonly message: string;
 }
 
-/** What a step or handler says about its options. */
+/** The rules of a step or handler for its options. */
 export interface TemplateRules {
   /** Top-level options that are never templates. */
   readonly verbatim?: readonly string[];
-  /** Options that a model reads: what templates put into them is marked as data (`asData`). */
+  /** Options that a model reads: values of templates in them are marked as data (`asData`). */
   readonly forModel?: readonly string[];
   /** Markdown that people read (`card.text`): no value makes a link there whose words hide where the link leads. */
   readonly forChat?: readonly string[];
-  /** Options that are argument lists: no template makes an option (`-x`) of what was none. */
+  /** Options that are argument lists: no template turns a plain argument into an option (`-x`). */
   readonly argumentLists?: readonly string[];
-  /** Paths of files and addresses (`card.url`): no template takes a step upwards (`..`), and in an address that begins with its server every value is encoded. */
+  /**
+   * Paths of files and addresses (`card.url`): no template takes a step upwards (`..`), and in an address that starts with its server
+   * every value is encoded.
+   */
   readonly places?: readonly string[];
   /** Texts that are sent as a form (`a={{ … }}&b=…`): every value is encoded. */
   forms?(options: unknown): readonly string[];
-  /** Options with buttons: what templates put into the `line` of one becomes a quoted value of the command. */
+  /** Options with buttons: values of templates in the `line` of one become a quoted value of the command. */
   readonly buttons?: readonly string[];
 }
 
-/** The code of the error that a template reads what a step does not have: JSON where it brought none, or a field of one that failed. */
+/**
+ * The code of the error that a template reads a value that a step does not have: JSON where it brought none, or a field of a failed step.
+ */
 export const NO_VALUE = "STEP_NO_VALUE";
 
 /** Options with their templates compiled. */
 export interface Rendering<T> {
   readonly problems: readonly TemplateProblem[];
-  /** By the name of a path with templates: the folder that it begins with (`files` of `files/{{ … }}`). */
+  /** By the name of a path with templates: the folder that the path starts with (`files` of `files/{{ … }}`). */
   readonly folders: Readonly<Record<string, string>>;
-  /** The options with every string rendered. Throws a `HookgateError` TEMPLATE_FAILED or NO_VALUE that says which one and why. */
+  /** The options with every string rendered. Throws a `HookgateError` TEMPLATE_FAILED or NO_VALUE that names the string and the reason. */
   render(scope: TemplateScope): T;
 }
 
@@ -172,9 +177,9 @@ function foldersOf(templates: readonly Compiled[], { places }: TemplateRules): R
 
 const isAddress = (source: string) => /^https?:\/\/[^/{]/i.test(source);
 
-/** What happens must not decide which folder a file is read from, or which part of a server is asked. */
+/** A value must not decide which folder a file is read from, or which part of a server is asked. */
 function refuseWayUp({ path, source }: Compiled, text: string): void {
-  // In an address that begins with its server, values have no `?` and no `#` of their own.
+  // In an address that starts with its server, values have no `?` and no `#` of their own.
   const placeIn = (of: string) => (isAddress(source) ? (of.split(/[?#]/)[0] as string) : of);
   const stepsUp = (of: string) =>
     placeIn(of)

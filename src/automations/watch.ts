@@ -21,7 +21,10 @@ export interface DefinitionWatch {
   stop(): Promise<void>;
 }
 
-/** Resolves when it watches; what is no longer as it was `read` is a change. Folders and files that are not there yet are seen when they appear. */
+/**
+ * Resolves when it watches; a difference from what was `read` is a change. Folders and files that are not there yet are seen when they
+ * appear.
+ */
 export async function watchDefinitions(
   { read, ...watched }: Watched & { read: Marks },
   { clock, logger }: { clock: Clock; logger: Logger },
@@ -75,13 +78,13 @@ export async function watchDefinitions(
   }
 
   async function notify(): Promise<void> {
-    // Before the files are read: what changes while they are read is found at the next comparison.
+    // Before the files are read: a change during the reading is found at the next comparison.
     seen = { ...(await marksOf(watched)), place: seen.place };
     if (!isStopped) changed();
   }
 
   function compareAgain(): void {
-    // What cannot be read now may be readable the next time.
+    // A file that cannot be read now may be readable the next time.
     last = last
       .then(() => compare().catch(onError))
       .then(() => {
@@ -119,21 +122,24 @@ export interface Watched {
 
 const HELD_AGAINST = ["place", "file", "hooks", "variables"] as const satisfies readonly (keyof Marks)[];
 
-/** Texts that change with what they are of. */
+/** Texts that change with the files and folders that they are of. */
 export interface Marks {
   file: string;
   variables: string;
-  /** Which file and which folder it is that the system watches. */
+  /** Which file and which folder the system watches. */
   place: string;
   /** The folders of hook files, as one text: it changes with the names in them. */
   names: string;
-  /** The hook files, and folders that cannot be listed. They are listed again when a name changed since `before`, and while there is such a folder. */
+  /**
+   * The hook files, and folders that cannot be listed. They are listed again when a name changed since `before`, and while there is such
+   * a folder.
+   */
   files: readonly string[];
   /** The hook files as they were, as one text. */
   hooks: string;
 }
 
-/** To be called before they are read. */
+/** To be called before the files are read. */
 export async function marksOf({ file, folder, variables }: Watched, before?: Marks): Promise<Marks> {
   const [ofFile, ofFolder, ofVariables, ...places] = await Promise.all([
     fileMark(file),

@@ -1,4 +1,4 @@
-/** What a named query asks for, and what its rows are. */
+/** The arguments and rows of named queries. */
 import { HookgateError } from "../../lib/errors.js";
 
 export type Row = Record<string, unknown>;
@@ -11,7 +11,7 @@ export interface Query {
   text(name: string): string | undefined;
 }
 
-/** In place of what the runner of a task said, where its role is above operator: hooks show rows to anybody. */
+/** Replaces the text of a task's runner whose role is above operator: hooks show rows to anybody. */
 export const MASKED = "[text]";
 
 /** A status that there is not would find nothing, and a hook would take that for good news. */

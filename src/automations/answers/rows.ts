@@ -1,4 +1,4 @@
-/** What the rows of each query are. `hookgate check` compares templates and conditions with the fields; the answers are made as these types. */
+/** The fields of the rows of each query. `hookgate check` compares templates and conditions with them; the answers have these types. */
 import { z } from "zod";
 import { ALERT_STATES, SEVERITIES } from "../../domain/alerts/alert.js";
 import { AUTOMATION_RUN_STATUSES } from "../../domain/automation.js";
@@ -22,7 +22,7 @@ export const rows = {
     reason: textOrNull,
     trigger: text,
     event: textOrNull,
-    /** What became of what it sent. */
+    /** The fate of the messages that the run sent. */
     messages: messagesOrNull,
     error: textOrNull,
     attempt: z.number(),

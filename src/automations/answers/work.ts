@@ -1,4 +1,4 @@
-/** Tasks, missions and alerts as rows: what a hook may want to know of them. */
+/** Tasks, missions and alerts as rows that a hook may query. */
 import { ALERT_STATES } from "../../domain/alerts/alert.js";
 import type { About } from "../../domain/chat/hearing.js";
 import { MISSION_STATUSES } from "../../domain/orchestrator/mission.js";
@@ -7,12 +7,12 @@ import type { Store } from "../../domain/store.js";
 import { MASKED, oneOf, type Query, timeOf } from "./query.js";
 import type { RowOf } from "./rows.js";
 
-/** Looked through for those that were made since a time, newest first. */
+/** How many items are searched for those that were made since a time, newest first. */
 const REACH = 1_000;
 
 export interface TaskDeps {
   store: Pick<Store, "tasks">;
-  /** Any operator may read what is about this; else no row has it. */
+  /** Whether any operator may read texts about this; else no row has them. */
   mayOperatorsHear(of: About): Promise<boolean>;
 }
 

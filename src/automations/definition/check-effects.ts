@@ -13,10 +13,10 @@ import type { Trigger } from "./definition.js";
 import type { ParsedBody } from "./parse.js";
 import type { DefinitionForm } from "./schema.js";
 
-/** The hook as far as it is known: what was written, and what it means. */
+/** The hook as far as it is known: its written form, and its meaning. */
 export interface CheckedForm {
   readonly form: DefinitionForm;
-  /** As it was written, without defaults. */
+  /** The definition as written, without defaults. */
   readonly raw: unknown;
   readonly body: ParsedBody;
   readonly trigger: Trigger;
@@ -122,14 +122,14 @@ function checkUnused({ raw, body: { run } }: CheckedForm, issues: Issue[]): void
     issues.push({ path: [...at, setting], message, ofKey: true });
 }
 
-/** Runs that decide what nothing carries fail. */
+/** Whether a block has an effect: a run fails when nothing carries its decision. */
 function canBlock({ point, phase, execution, body: { run } }: CheckedForm): boolean {
   if (run?.handler.decidesNothing) return false;
   const { kind } = pointResult({ kind: "block", reason: "" }, point, phase);
   return kind !== "impossible" && (isWaitedFor(execution) || point.model === "turn");
 }
 
-/** Time or a person starts it another time; of what happens once, every occurrence counts. */
+/** A busy hook that time or a person starts again may skip a run; of an event that happens once, every occurrence counts. */
 export function defaultWhenBusy({ trigger, execution }: Pick<CheckedForm, "trigger" | "execution">) {
   const comesAgain = (isTimed(trigger) && trigger.kind !== "at") || trigger.kind === "manual";
   return isWaitedFor(execution) || !comesAgain ? "queue" : "skip";

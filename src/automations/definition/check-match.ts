@@ -1,4 +1,4 @@
-/** `match`: every field that is written works with what starts the hook, or is refused. None is accepted and then not looked at. */
+/** `match`: every written field works with the start of the hook, or is refused. No field is accepted and then ignored. */
 
 import { z } from "zod";
 import { DUE_POINT } from "../../domain/automation.js";
@@ -12,7 +12,7 @@ import type { Issue } from "../../lib/validation/schema-issues.js";
 import { type Definition, FILE_OPERATIONS, type Trigger } from "./definition.js";
 import type { DefinitionForm } from "./schema.js";
 
-/** What a definition's registration matches. Each wrong field is an issue of its own. `raw`: the definition as it was written. */
+/** The matcher of a definition's registration. Each wrong field is a separate issue. `raw`: the definition as written. */
 export function matchOf(
   form: DefinitionForm,
   raw: unknown,
@@ -35,7 +35,7 @@ export function matchOf(
   return given;
 }
 
-/** With the operations that start the hook in place of all that the payload of its point can carry. */
+/** The point with only the operations that start the hook, in place of all that its payload can carry. */
 function seenPoint(trigger: Trigger, point: AnyPoint): AnyPoint {
   if (trigger.kind !== "files" || trigger.as !== "file" || trigger.operations.length === FILE_OPERATIONS.length)
     return point;
@@ -43,7 +43,7 @@ function seenPoint(trigger: Trigger, point: AnyPoint): AnyPoint {
   return { ...point, payload: payload.extend({ operation: z.enum(trigger.operations) }) };
 }
 
-/** Time and people start one hook by its name: its runs are rows already, and no payload is compared with anything. */
+/** Time and people start one hook by its name: its runs are rows already, and no payload is compared. */
 function unmatched(raw: unknown, { kind }: Trigger): Issue[] {
   const who =
     kind === "manual" ? "a person starts a hook with trigger manual" : `time starts a hook with trigger ${kind}`;
@@ -90,7 +90,7 @@ export function loopNotes({ id, match, run, enabled }: Definition, { name }: Any
   return [`what it posts starts it again, until that is cut: narrow it with match.chats or match.when`];
 }
 
-/** `notify` sends what the agent answered, or at least that it ran. */
+/** `notify` sends the answer of the agent, or at least that it ran. */
 export function idleNotes({ enabled, notify, isIdle }: Definition): string[] {
   if (!enabled || notify !== undefined || !isIdle) return [];
   return [
@@ -115,7 +115,7 @@ export function gatedNotes({ onFailure, cooldownMs, maxPerHour }: Definition): s
   ];
 }
 
-/** One sentence for each field of `match.when` that the payload may lack and that no `has(…)` protects. */
+/** Gives one sentence for each field of `match.when` that the payload may lack and that no `has(…)` protects. */
 export function unguardedNotes({ match, onFailure }: Definition, point: AnyPoint): string[] {
   if (match?.when === undefined) return [];
   const consequence = {
@@ -137,7 +137,7 @@ function writtenFields(raw: unknown): string[] {
   return typeof match === "object" && match !== null ? Object.keys(match) : [];
 }
 
-/** Field by field, so that each wrong one is told. What `impossible` says of a condition is clearer than what its compiler says. */
+/** Checks each field alone, so that every wrong one is reported. The text of `impossible` on a condition is clearer than its compiler's. */
 function checkFields(given: Matcher, impossible: readonly Issue[], point: AnyPoint, issues: Issue[]): void {
   const isImpossible = (name: string) => impossible.some(({ path }) => path[1] === name);
   const wrong = new Set<unknown>();

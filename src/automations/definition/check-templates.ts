@@ -1,4 +1,6 @@
-/** The templates of a definition: compiled once, every name in them held against the payload and the steps before. */
+/**
+ * Checks the templates of a definition: they are compiled once, and every name in them is compared with the payload and the steps before.
+ */
 import { deniedUnseen, seenPayload } from "../../hooks/conditions/impossible-match.js";
 import type { Matcher } from "../../hooks/registration/matcher.js";
 import type { AnyPoint } from "../../hooks/signatures.js";
@@ -60,5 +62,5 @@ function namesOf({ step, options }: Pick<ParsedStep, "step" | "options">): StepN
   return { ...step, items: step.itemsOf?.(options) ?? {} };
 }
 
-/** In place of one that has issues: nothing is said about its fields. */
+/** Replaces a step that has issues: problems of its fields are not reported. */
 const UNKNOWN_STEP = { name: "unknown" };

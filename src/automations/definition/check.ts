@@ -1,4 +1,4 @@
-/** A definition whose form is right is held against what there is: hook points, events, payload fields, secrets, models. */
+/** Checks a definition whose form is right against what exists: hook points, events, payload fields, secrets, models. */
 import { createHash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { DUE_POINT } from "../../domain/automation.js";
@@ -29,12 +29,12 @@ import { hasConversation, namesConversation } from "./has-conversation.js";
 import type { Parsed, ParsedBody } from "./parse.js";
 import type { DefinitionForm } from "./schema.js";
 
-/** What there is to be named. */
+/** The points, events, models and other things that a definition may name. */
 export interface Surroundings {
   readonly points: ReadonlyMap<string, AnyPoint>;
   /** Names under `events:`. */
   readonly events: readonly string[];
-  /** The reasons of those that are not in force. */
+  /** The reasons of events that are not in force. */
   readonly brokenEvents?: ReadonlyMap<string, string>;
   /** An environment variable. */
   secret(name: string): string | undefined;
@@ -42,7 +42,7 @@ export interface Surroundings {
   readonly ownFiles?: OwnFiles;
   /** Names under `models:`. */
   readonly models: readonly string[];
-  /** The one that is asked when none is named. */
+  /** The model that is asked when none is named. */
   readonly defaultModel?: string | undefined;
   /** The models without a price. */
   readonly unpriced?: readonly string[];
@@ -52,7 +52,7 @@ export interface Surroundings {
 
 interface OwnFiles {
   includes(path: string): boolean;
-  /** Those in the folder of its database, by their real paths. */
+  /** The gateway's own files in the folder of its database, by their real paths. */
   readonly besideDatabase: readonly string[];
 }
 
@@ -73,7 +73,7 @@ export function checkDefinition(
   checkKeys(body.run?.handler.signingSecrets?.(body.run.options) ?? [], around, issues);
   checkAddresses([...new Set(used.flatMap(({ needs, options }) => needs.addresses?.(options) ?? []))], around, issues);
   checkModel(body.run, around, issues);
-  // Where it is not known what starts it, nothing is known of payloads and phases.
+  // Where the start of the hook is not known, nothing is known of payloads and phases.
   if (unsure.has("on") || unsure.has("trigger") || unsure.has("phase")) return { issues };
   const trigger = triggerOf(form, issues);
   checkWatched(trigger, where.folder, around.ownFiles, issues);
@@ -159,7 +159,7 @@ export function checkDefinition(
   };
 }
 
-/** The steps and the handler, with the options that say what they need. */
+/** The steps and the handler, with the options that determine their needs. */
 function usedBy({ context, run }: ParsedBody) {
   return [
     ...context.flatMap((one) => (one === undefined ? [] : [{ needs: one.step, options: one.options }])),
@@ -211,7 +211,10 @@ function pointOf(
   }
 }
 
-/** Everything on a machine changes all the time, and no limit of watched files would hold it. What the gateway itself writes starts no hook. */
+/**
+ * Refuses a watch of a whole machine: its files change all the time and exceed any limit. Files that the gateway itself writes start no
+ * hook.
+ */
 function checkWatched(
   trigger: Trigger | undefined,
   folder: string,
@@ -234,7 +237,10 @@ function checkWatched(
   });
 }
 
-/** Beyond doubt: it names such a file, a place among the uploads, or by their ending the files that SQLite keeps beside the database. */
+/**
+ * True only beyond doubt: it names such a file, a place among the uploads, or by their ending the files that SQLite keeps beside the
+ * database.
+ */
 function isOwnOnly({ pattern, root, selects }: Selection, { includes, besideDatabase }: OwnFiles): boolean {
   if (includes(root)) return true;
   return (
@@ -376,7 +382,7 @@ function checkConversation(
   }
 }
 
-/** A run that can do nothing looks like a success, and what it was meant to decide is lost. */
+/** A run that can do nothing looks like a success, and the decision that it was meant to make is lost. */
 function checkActs(run: ParsedBody["run"], execution: Execution, issues: Issue[]): void {
   if (run === undefined) return;
   const found = run.handler.idle?.(run.options, isWaitedFor(execution));

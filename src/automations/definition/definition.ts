@@ -11,7 +11,7 @@ import type { SkipCondition } from "../short-circuit.js";
 import type { Step } from "../step.js";
 import type { Rendering } from "../template.js";
 
-/** Where it stands in a file. */
+/** A position in a file. */
 export interface Place {
   file: string;
   line?: number;
@@ -91,10 +91,10 @@ export interface Definition {
   readonly whenBusy: WhenBusy;
   /** How many may wait under `when_busy: queue`. */
   readonly maxQueued: number;
-  /** Saying it declares that the hook may run twice for one event. */
+  /** This setting declares that the hook may run twice for one event. */
   readonly retry?: { readonly attempts: number; readonly backoffMs: number };
   readonly notify?: Notify;
-  /** How much of its history is kept; the defaults of `automations.keep` where it says nothing. */
+  /** How much of the hook's history is kept; where it has no value, the defaults of `automations.keep`. */
   readonly keep: { readonly maxAgeMs?: number; readonly maxRuns?: number };
   readonly priority?: number;
   readonly after: readonly string[];
@@ -111,19 +111,19 @@ export interface Definition {
   /** Chats that its handler and `notify` name; `here` and templates are not among them. */
   readonly chats: readonly ChatRef[];
   /**
-   * Whether its handler may post in this conversation. What programs and other servers do is not known, and is no answer of the hook.
-   * `current`: an address as conversations have it now.
+   * Whether the hook's handler may post in this conversation. The actions of programs and other servers are unknown, and are no answer of
+   * the hook. `current`: an address as conversations have it now.
    */
   mayPostIn(conversation: string, current: (at: Address) => Address): boolean;
-  /** What it names and the gateway lacks now: a program, a module, a plan. Looked up on each call. */
+  /** Programs, modules and plans that the hook names and the gateway lacks now. Each call looks them up. */
   missing(machine: Omit<Machine, "folder" | "isAfterProgram" | "hasHere">): readonly string[];
-  /** What is wrong with the code that it names, which is loaded for that. */
+  /** Problems of the code that the hook names; the code is loaded to find them. */
   faults(): Promise<readonly string[]>;
-  /** A step or its handler runs what only an owner may run. */
+  /** A step or the handler runs a program or code that only an owner may run. */
   readonly ownerOnly: boolean;
   /** Its handler only answers, and nothing waits for the answer. */
   readonly isIdle: boolean;
-  /** A `sh` ends in `&`, and what it leaves running is ended. */
+  /** A `sh` ends in `&`, and the programs that it leaves running are ended. */
   readonly leavesRunning: boolean;
   /** The runners and people to whom its steps give work. Undefined among them: the one that its event names. */
   readonly assignees: readonly (string | undefined)[];

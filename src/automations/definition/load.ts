@@ -1,4 +1,4 @@
-/** All definitions of a configuration. A broken one is told with its reasons and its place, and never stops the others. */
+/** All definitions of a configuration. A broken one is reported with its reasons and its place, and never stops the others. */
 import { basename, dirname } from "node:path";
 import { isRecord } from "../../lib/record.js";
 import { type Issue, pathText } from "../../lib/validation/schema-issues.js";
@@ -17,16 +17,19 @@ export interface DefinitionProblem extends Place {
 }
 
 export interface BrokenHook {
-  /** Its own, or a name after its file when it has none or another has it. */
+  /** The hook's own id, or a name after its file when it has none or another hook has the same. */
   id: string;
   place: Place;
   critical: boolean;
   problems: DefinitionProblem[];
   /** The file, or the folder, cannot be read at all, so it is not known which hooks are in it. */
   isWholeFile?: boolean;
-  /** It is no valid YAML (a lost `-`), not in the list, or has no id of its own (`di: guard`): it may have swallowed or been another hook of its file. */
+  /**
+   * The entry is invalid YAML (a lost `-`), is not in the list, or has no id of its own (`di: guard`): it may have swallowed or been
+   * another hook of its file.
+   */
   mayHideOthers?: boolean;
-  /** It may be, or hold, more than one hook. */
+  /** The entry may be, or hold, more than one hook. */
   isSeveral?: boolean;
 }
 
@@ -39,7 +42,7 @@ export interface LoadedHooks {
   files: readonly string[];
   /** Names of the events that are in force; undefined: nothing is known of them. */
   events?: readonly string[];
-  /** The same as they were read, checked against the points that there are now. */
+  /** Checks the definitions, as they were read, against the current points. */
   recheck?: () => LoadedHooks;
 }
 
@@ -90,7 +93,7 @@ interface Entry {
   outcome: Outcome;
 }
 
-/** Whether the later entry is the hook in force, and the earlier one is not: as it is written, else by the file it stands in. */
+/** Whether the later entry is the hook in force and the earlier one is not: compares their definitions, else their files. */
 function isRather(later: Entry, earlier: Entry, inForce: Definition | undefined): boolean {
   if (inForce === undefined) return false;
   const likeness = ({ outcome, place }: Entry) =>
@@ -98,12 +101,12 @@ function isRather(later: Entry, earlier: Entry, inForce: Definition | undefined)
   return likeness(later) > likeness(earlier);
 }
 
-/** Relative paths begin at its folder, so a definition that was moved is another one. */
+/** Relative paths start at the folder of the definition, so a definition that was moved is another one. */
 export function isSame(one: Definition | undefined, other: Definition): boolean {
   return one?.hash === other.hash && one.folder === other.folder;
 }
 
-/** One for each file, however many errors it has. */
+/** Gives one broken hook for each file, however many errors the file has. */
 function unreadable(problems: readonly SourceProblem[]): BrokenHook[] {
   const byFile = new Map<string, BrokenHook>();
   for (const { message: why, critical, isFolder, ...place } of problems) {
@@ -174,7 +177,7 @@ const MAX_IDS = 20;
 
 const isSetting = (key: string) => HOOK_SETTINGS.includes(key);
 
-/** What looks like a hook, at any depth of settings that no hook has. An alias may lead back. */
+/** Finds the maps that look like a hook, at any depth of settings that no hook has. An alias may lead back. */
 function hooksUnder(value: unknown, seen = new Set<unknown>()): Record<string, unknown>[] {
   if (typeof value !== "object" || value === null || seen.has(value)) return [];
   seen.add(value);
@@ -219,13 +222,13 @@ function idOf(value: unknown): string | undefined {
   return typeof id === "string" && id !== "" ? id : undefined;
 }
 
-/** `critical: yes` is a text, and an error of its own. It was meant all the same: only what says no is none. */
+/** `critical: yes` is a text and a separate error, but its meaning counts: only a word for no makes the hook not critical. */
 function isCritical(value: unknown): boolean {
   const critical = isRecord(value) ? value.critical : undefined;
   return critical !== undefined && critical !== null && !/^(?:false|no|off|n|)$/i.test(String(critical));
 }
 
-/** A name for what has none: `hooks.yaml:12`. */
+/** A name for an entry that has none: `hooks.yaml:12`. */
 function nameAfter({ file, line }: Place): string {
   return line === undefined ? basename(file) : `${basename(file)}:${line}`;
 }

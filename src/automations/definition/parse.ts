@@ -1,4 +1,7 @@
-/** One definition as it was written becomes one whose form is right: every setting known and of its type, every step and handler by the tables. */
+/**
+ * Parses a written definition into one whose form is right: every setting is known and of its type, every step and handler is in the
+ * tables.
+ */
 
 import { isRecord } from "../../lib/record.js";
 import { parseAll, valueAt } from "../../lib/validation/parse-all.js";
@@ -10,7 +13,7 @@ import type { Step } from "../step.js";
 import { LATER_STEPS } from "../steps/index.js";
 import { COMMON_STEP_KEYS, commonStepForm, type DefinitionForm, definitionForm } from "./schema.js";
 
-/** What definitions may name. */
+/** The steps and handlers that definitions may name. */
 export interface Tables {
   readonly steps: Readonly<Record<string, Step>>;
   readonly handlers: Readonly<Record<string, Handler>>;
@@ -61,7 +64,7 @@ export function parseDefinition(value: unknown, tables: Tables): Parsed {
       : undefined);
   const steps = Array.isArray(raw.context) ? raw.context : [];
   const context = steps.map((step, index) => parseStep(step, ["context", index], tables, issues));
-  // What is no map has no handler either: one message is enough.
+  // A value that is no map has no handler either: one message is enough.
   const run = isRecord(value) ? parseHandler(raw.run, tables, issues) : undefined;
   const isEmpty = ({ path }: Issue) => path.length > 0 && valueAt(value, path) === null;
   return {
@@ -74,7 +77,7 @@ export function parseDefinition(value: unknown, tables: Tables): Parsed {
   };
 }
 
-/** What is left out by a slip would match more, or decide more, than was meant. */
+/** A setting that is left empty by mistake would match more, or decide more, than was meant. */
 const NO_EMPTY = { ...PLAIN_MANY, emptySections: false };
 
 /** Without an id there is no hook: to remove the line is no way out. */

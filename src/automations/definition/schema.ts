@@ -160,7 +160,7 @@ export const definitionForm = z.strictObject({
 });
 export type DefinitionForm = z.output<typeof definitionForm>;
 
-/** What every context step takes beside its own options. */
+/** The options that every context step takes beside its own. */
 export const commonStepForm = z.strictObject({
   timeout: deadline("30s").describe("Its deadline."),
   max_bytes: z.int().min(1).max(4_000_000).default(65_536).describe("How much of its result is kept."),

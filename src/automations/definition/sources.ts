@@ -12,18 +12,18 @@ import { type Position, parseYaml, type YamlEntry, type YamlPath } from "../../l
 import { definitionForm } from "./schema.js";
 import { isHookFile, putAside, whyUnread } from "./unread-files.js";
 
-/** One definition as it was written. */
+/** A definition as written. */
 export interface Source {
   value: unknown;
   file: string;
   placeOf(path: YamlPath, ofKey?: boolean): Position;
-  /** What is wrong with an entry that is no valid YAML, or that a slip took out of the list: `value` is what could be read of it. */
+  /** The problems of an entry that is invalid YAML, or that a slip took out of the list: `value` is the part of it that could be read. */
   torn?: Torn;
 }
 
 interface Torn {
   problems: (Position & { message: string })[];
-  /** By its words, as its settings cannot be trusted. */
+  /** Judged by the words of the entry, as its settings cannot be trusted. */
   critical: boolean;
   mayHideOthers: boolean;
 }
@@ -39,7 +39,7 @@ export interface SourceProblem extends Position {
 
 export const HOOKS_FOLDER = "hooks";
 
-/** Beside the configuration; without one in the working directory. */
+/** The folder beside the configuration; without a configuration, the one in the working directory. */
 export function hooksFolder(file: string | undefined): string {
   return file === undefined ? resolve(HOOKS_FOLDER) : join(dirname(file), HOOKS_FOLDER);
 }
@@ -98,13 +98,13 @@ export function hooksFolderProblem(file: string): { file: string; path: string; 
   return [...problems].map(([path, message]) => ({ file: path, path: "", message }));
 }
 
-/** In order of name, folders within included, and then folders that cannot be listed. No folder is no files. */
+/** The files in order of name, those in subfolders included, and then folders that cannot be listed. Without the folder there are none. */
 export function hookFiles(folder: string): string[] {
   const { files, unread } = contentOf(folder);
   return [...files.filter(isHookFile), ...unread.map(({ file }) => file)];
 }
 
-/** One sentence for each file beside the configuration `file` that looks like a hook that was put aside. */
+/** Gives one sentence for each file beside the configuration `file` that looks like a hook that was put aside. */
 export function asideNotes(file: string | undefined): string[] {
   const folder = hooksFolder(file);
   return contentOf(folder, isInHiddenFolder).files.flatMap((path) => putAside(path) ?? []);
@@ -113,7 +113,10 @@ export function asideNotes(file: string | undefined): string[] {
 const isHidden = (name: string) => name.split(/[\\/]/).some((part) => part.startsWith("."));
 const isInHiddenFolder = (name: string) => isHidden(dirname(name).replace(/^\.$/, ""));
 
-/** Everything in it, in order of name. `unread`: folders whose content is unknown; `hooksFolderProblem` reports links that lead nowhere. */
+/**
+ * All files in the folder, in order of name. `unread`: folders with unknown content; `hooksFolderProblem` reports links that lead
+ * nowhere.
+ */
 function contentOf(folder: string, isLeftOut = isHidden): { files: string[]; unread: SourceProblem[] } {
   const names: string[] = [];
   const unread: SourceProblem[] = [];
@@ -223,7 +226,7 @@ function besideName({ entry: { path } }: Part): string | undefined {
   return typeof name === "string" ? name : undefined;
 }
 
-/** It has what other parts repeat: `x-common: &common { … }`. */
+/** Whether the part holds content that other parts repeat: `x-common: &common { … }`. */
 function isShared(part: Part): boolean {
   return besideName(part)?.startsWith("x-") === true && part.source.torn === undefined;
 }
@@ -250,7 +253,7 @@ function besideText(name: string, meant: string, isOfNone: boolean): string {
   return `${known}${near} has no effect beside "hooks". ${advice}`;
 }
 
-/** The first error: those after it are mostly what follows from it. */
+/** The first error: later errors mostly follow from it. */
 function firstOf(errors: readonly (Position & { message: string })[], text: string): Torn["problems"][number] {
   const [{ message, ...place } = { message: "it is no YAML" }, ...others] = errors;
   const line = text.split("\n")[(place.line ?? 1) - 1] ?? "";
@@ -260,7 +263,7 @@ function firstOf(errors: readonly (Position & { message: string })[], text: stri
   return { ...place, message: `${message}${quoted}${more}` };
 }
 
-/** The letters of a file that is no UTF-8; none of what is no file, is too large, or may not be read. */
+/** The letters of a file that is no UTF-8; empty for anything that is no file, is too large, or may not be read. */
 function lettersOf(file: string): string {
   try {
     const found = statSync(file);

@@ -4,7 +4,7 @@ import { basename, extname } from "node:path";
 import { isRecord } from "../../lib/record.js";
 import { parseYaml } from "../../lib/validation/yaml-source.js";
 
-/** What a hook is written in by mistake, and what editors and systems append to a name. */
+/** Endings that hook files have by mistake, and endings that editors and systems append to a name. */
 const ENDINGS: ReadonlySet<string> = new Set([
   "",
   ".json",
@@ -32,7 +32,7 @@ export function whyUnread(file: string): string | undefined {
   return `it has hooks and is not read, because the name of a file of hooks ends in .yaml or .yml: rename it to ${better}, or move it out of this folder`;
 }
 
-/** Said of a file that was put aside, or whose hooks may have been meant to be read. */
+/** The report on a file that was put aside, or whose hooks may have been meant to be read. */
 export function putAside(file: string): string | undefined {
   const name = basename(file);
   if (name.startsWith("."))
@@ -63,7 +63,7 @@ const looksLikeToml = (text: string) =>
   /^\s*(run\b[\w.\s]*=|\[+\s*([\w]+\.)?run\b)/m.test(text) &&
   /^\s*((on|trigger)\b[\w.\s]*=|\[+\s*([\w]+\.)?trigger\b)/m.test(text);
 
-/** Empty when it cannot be read: what cannot be read is no hook that anybody could read. */
+/** Empty when the file cannot be read: no program could read a hook in it. */
 function textOf(file: string): string {
   try {
     const found = statSync(file);

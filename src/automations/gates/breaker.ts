@@ -1,7 +1,7 @@
 /**
  * A circuit breaker per hook: after failures in a row it refuses every run for a while, then lets one through; that one closes it again
  * or opens it for twice as long. (cockatiel's reads the time by itself and makes callers wait for the trial run; here a message must never
- * wait for another's.) What it counts are rows: a restart closes none, and notifies no one again.
+ * wait for another's.) The breaker counts rows: a restart closes none, and causes no second notification.
  */
 import { z } from "zod";
 import type { KeyValueStore } from "../../domain/store.js";
@@ -32,7 +32,7 @@ export interface OpenBreaker {
   readonly openUntil: number;
 }
 
-/** `version` changes with what it does; without one, who knows of a change closes its breaker. */
+/** `version` changes with the hook's behaviour; without a version, the caller that knows of a change closes the breaker. */
 export interface WatchedHook {
   readonly id: string;
   version?(): string;
@@ -45,9 +45,9 @@ interface State {
   /** How often it opened without having been closed. */
   openings: number;
   isTrying: boolean;
-  /** That of the hook when it failed. */
+  /** The version of the hook when it failed. */
   version?: string | undefined;
-  /** It opened while the process ended: the next start notifies admins. */
+  /** The breaker opened while the process ended: the next start notifies admins. */
   isUnreported?: boolean | undefined;
 }
 
@@ -90,7 +90,7 @@ export class Breakers {
     }
   }
 
-  /** A pause is at most as long as it was when it began: one that ends later began under a clock that was ahead. */
+  /** A pause is at most as long as it was at its start: one that ends later was set under a clock that was ahead. */
   #bounded(state: State): State {
     const { breaker, clock } = this.#options;
     const longest = pauseAt(state.openings, breaker.pauseMs);
@@ -106,15 +106,15 @@ export class Breakers {
   }
 
   /**
-   * What refuses a run of it; undefined when nothing does, or when the run would try it. What a person fires by hand is neither refused
-   * nor a trial.
+   * The refusal of a run; undefined when nothing refuses the run, or when the run would try the hook. A run that a person fires by hand
+   * is neither refused nor a trial.
    */
   check(hook: WatchedHook, isManual: boolean, now: number): Refusal | undefined {
     const state = this.#states.get(hook.id);
     if (state === undefined || state.openings === 0 || isManual || hasChanged(hook, state)) return undefined;
     const refuse = (reason: string): Refusal => ({ kind: "refused", gate: "breaker", reason });
     if (state.isTrying) return refuse("it failed again and again; one run is under way to try it");
-    // One that is further off was set under another clock.
+    // A time that is further off was set under another clock.
     if (state.openUntil > now && state.openUntil - now <= MAX_OPEN_MS)
       return refuse(
         `it failed ${state.failures} times in a row; the hook is paused until ${new Date(state.openUntil).toISOString().slice(11, 19)} UTC`,
@@ -122,7 +122,7 @@ export class Breakers {
     return undefined;
   }
 
-  /** Why it is not run now, for people; undefined when it is. */
+  /** Why the hook does not run now, for people; undefined when it does. */
   explain(hook: WatchedHook, now: number): string | undefined {
     if (this.check(hook, false, now) === undefined) return undefined;
     const { failures = 0, openUntil = 0, isTrying } = this.#states.get(hook.id) ?? {};
@@ -132,13 +132,13 @@ export class Breakers {
     return `It is not called until ${time} UTC (in ${formatDuration(openUntil - now)}): ${failures} failures in a row. ${closes}`;
   }
 
-  /** The run that was let through has started: until it has ended, none is. */
+  /** The trial run has started: until it has ended, no other run is let through. */
   started(hookId: string): void {
     const state = this.#states.get(hookId);
     if (state !== undefined && state.openings > 0) state.isTrying = true;
   }
 
-  /** Resolves when it is on disk. Never rejects. */
+  /** Resolves when the state is on disk. Never rejects. */
   async note(hook: WatchedHook, outcome: RunOutcome | undefined, now: number): Promise<void> {
     const isToRunAgain = outcome?.status === "queued" && !outcome.wasStopped;
     if (outcome?.status === "succeeded" || outcome?.status === "blocked") await this.close(hook.id);
@@ -150,21 +150,21 @@ export class Breakers {
     }
   }
 
-  /** Resolves when it is on disk. Never rejects. */
+  /** Resolves when the state is on disk. Never rejects. */
   failed(hook: WatchedHook, error: string, now: number): Promise<void> {
     const pauseMs = this.#failed(hook, error, now);
     if (pauseMs !== undefined) this.#options.onBreak(hook.id, pauseMs);
     return this.#keep(hook.id);
   }
 
-  /** It ended the process, which ends now: that is written before this returns. Throws when it cannot be. */
+  /** The hook ended the process, which ends now: the failure is written before this returns. Throws when it cannot be written. */
   endedProcess(hook: WatchedHook, now: number): void {
     const hasOpened = this.#failed(hook, "It ended the gateway with process.exit.", now) !== undefined;
     const state = this.#states.get(hook.id);
     this.#options.keyValue.setNow(SCOPE, hook.id, stored.parse({ ...state, isUnreported: hasOpened }));
   }
 
-  /** It works again, or an operator gives it another chance. Resolves with whether its breaker was open. Never rejects. */
+  /** The hook works again, or an operator gives it another chance. Resolves with whether its breaker was open. Never rejects. */
   async close(hookId: string): Promise<boolean> {
     const state = this.#states.get(hookId);
     if (state === undefined) return false;
@@ -175,12 +175,12 @@ export class Breakers {
     return wasOpen;
   }
 
-  /** It failed last time, or it is not run for a while. */
+  /** The hook failed last time, or is paused for a while. */
   isWatched(hookId: string): boolean {
     return this.#states.size > 0 && this.#states.has(hookId);
   }
 
-  /** Those of hooks that are another version by now: the failures were those of the old one. */
+  /** Closes the breakers of hooks that have another version by now: the old version failed. */
   closeChanged(): void {
     for (const [hookId, state] of [...this.#states]) {
       const hook = this.#options.definition(hookId);
@@ -204,12 +204,12 @@ export class Breakers {
       if (state === undefined) await keyValue.delete(SCOPE, hookId);
       else await keyValue.set(SCOPE, hookId, stored.parse(state));
     } catch (error) {
-      // It holds in this process all the same.
+      // The state holds in this process all the same.
       logger.warn({ hook: hookId, error: errorMessage(error) }, "the state of a breaker could not be stored");
     }
   }
 
-  /** For how long it is paused (ms), when that is news: its breaker was closed until now. */
+  /** For how long the hook is paused (ms), when that is news: its breaker was closed until now. */
   #failed(hook: WatchedHook, error: string, now: number): number | undefined {
     const { failures: most, pauseMs } = this.#options.breaker;
     const version = hook.version?.();

@@ -1,4 +1,4 @@
-/** How many run at once: over all hooks, and of each. Waiting runs start in order, as soon as there is room. */
+/** Limits how many runs are under way at once: over all hooks, and of each. Waiting runs start in order, as soon as there is room. */
 import type { Definition } from "../definition/definition.js";
 import { capRefusal, type Refusal } from "./refusal.js";
 
@@ -39,7 +39,7 @@ export class Slots {
     return this.busy(limits);
   }
 
-  /** Busy with its own runs; other hooks do not count. */
+  /** The hook is busy with its own runs; other hooks do not count. */
   busy({ id, concurrency }: Limits): Refusal | undefined {
     const running = this.running(id);
     if (running >= concurrency)
@@ -47,7 +47,7 @@ export class Slots {
     return undefined;
   }
 
-  /** `onWait`: called when it has to wait, with what keeps it. */
+  /** `onWait`: called when the run has to wait, with the refusal that keeps it. */
   take(
     limits: Limits,
     waits: Waits,

@@ -33,7 +33,7 @@ export class Starts {
   async #read(hookId: string, now: number): Promise<void> {
     const { at, lastStartedAt } = await this.#runs.started(hookId, now - HOUR_MS);
     const since = this.#known.get(hookId);
-    // What is later than now was stored under a clock that was ahead.
+    // A start that is later than now was stored under a clock that was ahead.
     this.#known.set(hookId, {
       last: Math.max(Math.min(lastStartedAt ?? NEVER, now), since?.last ?? NEVER),
       recent: [...at.map((time) => Math.min(time, now)), ...(since?.recent ?? [])],
@@ -59,7 +59,7 @@ export class Starts {
     return recent.length;
   }
 
-  /** Kept only for hooks that have a gate that asks. */
+  /** Kept only for hooks with a gate that needs the starts. */
   note({ id, cooldownMs, maxPerHour }: Definition, now: number): void {
     if (cooldownMs === 0 && maxPerHour === undefined) return;
     const known = this.#known.get(id) ?? { last: NEVER, recent: [] };

@@ -7,7 +7,7 @@ import { flatIssues, PLAIN } from "../../lib/validation/plain-issues.js";
 import { suggestion } from "../../lib/validation/schema-issues.js";
 import type { Decision } from "../handler.js";
 
-/** Without one, the message is handled in silence; an empty one would look like that, and be a slip. */
+/** Without a reply, the message is handled in silence; an empty reply would look the same, and be a slip. */
 export const replyText = z
   .string()
   .refine((text) => !saysNothing(text), "it has no text: leave out reply to answer nothing, or decide pass");
@@ -21,12 +21,12 @@ const written = z.discriminatedUnion("decision", [
 
 export type ReadDecision =
   | { readonly kind: "decision"; readonly decision: Decision }
-  /** It says something else, or nothing. */
+  /** The output is something else, or nothing. */
   | { readonly kind: "none" }
-  /** It means to decide and cannot be understood: a failure, never a pass by accident. */
+  /** The output means to decide and cannot be understood: a failure, never a pass by accident. */
   | { readonly kind: "unreadable"; readonly error: string };
 
-/** JSON with the key `decision` means to decide; so may what begins like it and names the key, and a decision that is no JSON. */
+/** JSON with the key `decision` means to decide; so may a text that starts like it and names the key, and a decision that is no JSON. */
 export function readDecision(text: string): ReadDecision {
   const trimmed = text.trim();
   if (!trimmed.startsWith("{")) {
@@ -43,7 +43,7 @@ export function readDecision(text: string): ReadDecision {
   return { kind: "unreadable", error: isTooDeep(trimmed) ? deep : NOT_JSON };
 }
 
-/** The same for what a module's function returned, or for JSON that is read already. */
+/** Does the same for the value that a module's function returned, or for JSON that is read already. */
 export function decisionFromValue(value: unknown): ReadDecision {
   if (typeof value === "string" && readDecision(value).kind !== "none")
     return { kind: "unreadable", error: "it is a text: give the object itself" };
@@ -88,7 +88,10 @@ const DECIDING: ReadonlySet<string> = new Set([
 const DECIDING_LINE = /^[^\w\n]*decision\W*?[:=>]/im;
 const DECIDING_WORD = /^\W*(?:block|modify|claim)(?:\s*[:.!]|\W*$)/i;
 
-/** `decision: block` at the start of a line, or within an object in it as JSON, JavaScript and Python print it. Not a `pass`, which logs may name. */
+/**
+ * `decision: block` at the start of a line, or within an object in it as JSON, JavaScript and Python print it. Not a `pass`, which logs
+ * may name.
+ */
 const DECISION_IN_LOG = /(?:^[^\w\n]*|[{,]\s*\\?["']?)decision\\?["']?\s*[:=>]+\s*\\?["']?(?:block|modify|claim)\b/im;
 
 /** Whether a program decided in its log, where the decision has no effect. */

@@ -1,4 +1,7 @@
-/** `run: mission`: starts a mission. The run ends when the first tasks are let go, and fails when a hook refuses that; how the mission goes on is not part of it. */
+/**
+ * `run: mission`: starts a mission. The run ends when the first tasks are let go, and fails when a hook refuses that; the rest of the
+ * mission is not part of it.
+ */
 import { z } from "zod";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { suggestion } from "../../lib/validation/schema-issues.js";
@@ -20,7 +23,7 @@ export const missionHandler: Handler<z.output<typeof missionOptions>> = {
     "Starts a mission by its plan. The run fails when another hook refuses the start or its first tasks. Texts of a plan are no templates: `{{ … }}` is shown there as it is written.",
   decidesNothing: true,
   options: missionOptions,
-  // What happened chooses no plan: plans may start programs.
+  // No value from the event chooses a plan: plans may start programs.
   verbatim: ["plan"],
   chats: ({ at }) => (at === undefined ? [] : [{ path: ["at"], text: at }]),
   missing: ({ plan }, { plans }) =>

@@ -1,6 +1,6 @@
 /**
  * `run: module`: an exported function of a local JavaScript module. It runs inside the gateway, so that only a file that the owner
- * controls may be named, and it is loaded anew when that file, or a local file that it imports, has changed.
+ * controls may be named, and it is loaded again when that file, or a local file that it imports, has changed.
  */
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
@@ -33,14 +33,14 @@ const moduleOptions = z.strictObject({
 });
 type ModuleOptions = z.output<typeof moduleOptions>;
 
-/** What the function is given besides the payload. */
+/** The context that the function gets besides the payload. */
 export interface ModuleContext {
   readonly hookId: string;
   readonly runId: string;
   readonly attempt: number;
   readonly event: string;
   readonly options: Readonly<Record<string, unknown>>;
-  /** Aborts at the deadline: what the function returns after that is not heard. */
+  /** Aborts at the deadline: a later result of the function is ignored. */
   readonly signal: AbortSignal;
   readonly logger: RunContext["logger"];
 }
@@ -87,7 +87,7 @@ export const moduleHandler: Handler<ModuleOptions> = {
   },
 };
 
-/** What calls `process.exit` in it is named. */
+/** Calls the function under the name of its hook and module, which is reported when the function calls `process.exit`. */
 function callNamed(call: Call, options: ModuleOptions, context: RunContext): unknown {
   const { hookId, runId: dispatchId, cause, folder, event } = context;
   const handler = { hookId, module: resolve(folder, options.path), context: { dispatchId }, isCalled: true };
@@ -121,7 +121,7 @@ function resultOf(returned: unknown): HandlerResult {
 
 type Call = (event: unknown, context: ModuleContext) => unknown;
 
-/** What was found, so that a file is examined once for each time that it changes. */
+/** The problems that were found: a file is examined once for each time that it changes. */
 const examined = new WeakMap<ModuleOptions, { version: string; faults: readonly string[] }>();
 
 async function faultsOf(options: ModuleOptions, folder: string, file: string): Promise<string[]> {
@@ -139,10 +139,10 @@ async function faultsOf(options: ModuleOptions, folder: string, file: string): P
   }
 }
 
-/** By path: the version of a module that was imported last, and what it exports. */
+/** By path: the version of a module that was imported last, and its exports. */
 const imported = new Map<string, { version: string; loaded?: Record<string, unknown> }>();
 
-/** `mayBeOld`: what was loaded before stays in force while its files may not be read. */
+/** `mayBeOld`: the module that was loaded before stays in force while its files may not be read. */
 async function load(
   options: ModuleOptions,
   { folder }: Pick<RunContext, "folder">,
@@ -172,7 +172,7 @@ async function load(
 async function importVersion(path: string): Promise<Record<string, unknown>> {
   const version = versionOf(path);
   if (version === undefined) throw new HookgateError({ code: "MODULE_MISSING", message: `there is no module ${path}` });
-  // Not at each run: what a module requires while it runs keeps its state until a file changes.
+  // Not at each run: a module that is required during a run keeps its state until a file changes.
   if (imported.get(path)?.version !== version) {
     importAnew(localFiles(path));
     imported.set(path, { version });
@@ -182,7 +182,10 @@ async function importVersion(path: string): Promise<Record<string, unknown>> {
   return loaded;
 }
 
-/** A digest of the times and sizes of the module's file and the local files that it imports, or of why one cannot be read. Undefined when the module's file is not there. */
+/**
+ * A digest of the times and sizes of the module's file and the local files that it imports, or of why one cannot be read. Undefined when
+ * the module's file is not there.
+ */
 function versionOf(path: string): string | undefined {
   const texts = localFiles(path).map(fileVersion);
   if (texts[0] === undefined) return undefined;
@@ -210,7 +213,7 @@ function tooLate(signal: AbortSignal): Promise<never> {
 
 const LOADED_WITHIN_MS = 5_000;
 
-/** Its own to change. */
+/** A copy that the function may change. */
 function copyOf(event: unknown): unknown {
   try {
     return structuredClone(event);
@@ -219,7 +222,7 @@ function copyOf(event: unknown): unknown {
   }
 }
 
-/** For the history, which keeps JSON. */
+/** The result in the form that the history keeps: JSON. */
 function kept(returned: unknown): unknown {
   try {
     return returned === undefined ? undefined : JSON.parse(JSON.stringify(returned) ?? "null");

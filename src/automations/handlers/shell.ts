@@ -34,10 +34,10 @@ const shellOptions = z
   .superRefine(checkProgram);
 type ShellOptions = z.output<typeof shellOptions>;
 
-/** What the shell said of a script: it is asked once, however often problems are listed. */
+/** The problems that the shell reported for a script: it is asked once, however often problems are listed. */
 const examined = new WeakMap<ShellOptions, Promise<string[]>>();
 
-/** The run's own deadline ends it; this is only a bound for what has none. */
+/** The run's own deadline ends the program; this is only a bound for runs that have none. */
 const LONGEST_MS = 24 * 60 * 60 * 1000;
 const BLOCKS = 2;
 

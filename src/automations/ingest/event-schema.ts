@@ -1,6 +1,6 @@
 /**
- * The JSON schema of an event's body. Ajv checks it, as JSON Schema defines it; what checks nothing is refused at load. Its patterns are
- * RE2: one of JavaScript can take for ever on a short text, and the gateway with it.
+ * The JSON schema of an event's body. Ajv checks the body as JSON Schema defines it; a part that checks nothing is refused at load. The
+ * patterns are RE2: one of JavaScript can take for ever on a short text, and the gateway with it.
  */
 import type { Options, ValidateFunction } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
@@ -23,13 +23,13 @@ const OF_DRAFTS = /^https?:\/\/json-schema\.org\/(draft-0[4-7]|draft\/20(19-09|2
 /** Lists of one schema for each item, as drafts before 2020 write them. */
 const OF_OLD_LISTS = /"additionalItems":|"items":\[/;
 
-/** Throws an Error that says what cannot be used. */
+/** Throws an Error that names the part that cannot be used. */
 export function compileEventSchema({ $schema, ...schema }: JsonObject): z.ZodType {
   if ($schema !== undefined && !OF_DRAFTS.test(String($schema)))
     throw new Error(
       "$schema: expected https://json-schema.org/draft/2020-12/schema or the address of an earlier draft, from draft-04 on; or remove the line",
     );
-  // Who names fields means an object. JSON Schema would let every list and text pass.
+  // A schema that names fields means an object. JSON Schema would let every list and text pass.
   const isOfFields = schema.properties !== undefined || schema.required !== undefined;
   const meant = isOfFields ? { type: "object", ...schema } : schema;
   const draft = OF_OLD_LISTS.test(JSON.stringify(schema)) ? Ajv2019 : Ajv2020;
@@ -60,7 +60,7 @@ const FORMATS = Object.fromEntries(
 
 const metaSchemas = new WeakMap<Draft, ValidateFunction>();
 
-/** What schemas of this draft have to match. */
+/** The rules that schemas of this draft have to match. */
 function rulesOf(draft: Draft): ValidateFunction {
   let rules = metaSchemas.get(draft);
   if (rules === undefined) {
@@ -72,7 +72,7 @@ function rulesOf(draft: Draft): ValidateFunction {
   return rules;
 }
 
-/** An instance for each schema: it keeps what it compiled, and the ids in it. */
+/** An instance for each schema: it keeps the schemas that it compiled, and the ids in them. */
 function compile(draft: Draft, schema: JsonObject): ValidateFunction {
   const ignored = new Set<string>();
   const ajv = new draft({
@@ -99,7 +99,7 @@ function compile(draft: Draft, schema: JsonObject): ValidateFunction {
     const check = ajv.compile(schema);
     const problems = [...ignored].flatMap((why) => ignoredProblem(why, Object.keys(ajv.RULES.keywords)));
     if (problems.length > 0) throw new Error(problems.join("; "));
-    // One that leads back to itself runs out of stack.
+    // A schema that leads back to itself runs out of stack.
     for (const value of [{}, [], "", 0, true, null]) check(value);
     return check;
   } catch (error) {
@@ -158,7 +158,7 @@ function patternOf(pattern: string): RE2JS {
   }
 }
 
-/** Ajv's words for what it would not check. A keyword with a name such as `x-owner` is a note. */
+/** Ajv's words for parts that it would not check. A keyword with a name such as `x-owner` is a note. */
 function ignoredProblem(why: string, known: readonly string[]): string[] {
   const keyword = /^unknown keyword: "(.*)"$/.exec(why)?.[1];
   if (keyword === undefined) return [why];

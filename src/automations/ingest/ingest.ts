@@ -1,6 +1,6 @@
 /**
- * Events from outside: proven to be their sender's, known to be new, on disk before anybody is told that they are. What they
- * start is the triggers' business.
+ * Events from outside: proven to be their sender's, known to be new, and on disk before they are confirmed. The triggers decide what the
+ * events start.
  */
 import type { z } from "zod";
 import type { IngestedEvent, IngestStore } from "../../domain/automation.js";
@@ -25,14 +25,14 @@ export interface Incoming {
 }
 
 export interface Ingest {
-  /** How much of a body is taken. Throws EVENT_UNKNOWN. */
+  /** The largest body that is taken. Throws EVENT_UNKNOWN. */
   maxBytes(name: string): number;
   /**
-   * Resolves when it is on disk. Rejects with EVENT_UNKNOWN, EVENT_UNAVAILABLE, SIGNATURE_MISSING, SIGNATURE_STALE,
+   * Resolves when the event is on disk. Rejects with EVENT_UNKNOWN, EVENT_UNAVAILABLE, SIGNATURE_MISSING, SIGNATURE_STALE,
    * SIGNATURE_WRONG, BODY_INVALID, PAYLOAD_INVALID, EVENT_ID_REUSED, TOO_MANY_WAITING or the store's error.
    */
   accept(incoming: Incoming): Promise<{ id: string; isDuplicate: boolean }>;
-  /** Declared events of which some wait, or were refused for that since the start. */
+  /** Declared events of which some wait, or of which some were refused since the start because too many waited. */
   load(): EventLoad[];
 }
 
@@ -45,23 +45,23 @@ export interface EventLoad {
 }
 
 export interface IngestDeps {
-  /** As the configuration has them now. */
+  /** The events that the configuration has now. */
   events(): EventsConfig;
-  /** Whether it is declared and not in force, for what is wrong with it. */
+  /** Whether the event is declared and, because of a problem, not in force. */
   isBroken(name: string): boolean;
   secret(variable: string): string | undefined;
   store: Pick<IngestStore, "accept">;
-  /** One more is on disk, with this work. */
+  /** One more event is on disk, with this work. */
   stored(work: NewPending): void;
-  /** How many of this name wait. */
+  /** How many events of this name wait. */
   waiting(name: string): number;
-  /** Counts what a proven sender got as its answer, for the metrics. */
+  /** Counts the answers that proven senders got, for the metrics. */
   answered(name: string, answer: "accepted" | "duplicate" | "refused"): void;
   clock: Clock;
   logger: Logger;
 }
 
-/** As Standard Webhooks recommends. */
+/** The tolerance that Standard Webhooks recommends. */
 const TOLERANCE_MS = 5 * 60_000;
 
 /** How often a refusal of one event is logged, at most: anybody can send any number. */
@@ -69,11 +69,11 @@ const LOG_EVERY_MS = 60_000;
 
 export function createIngest(deps: IngestDeps): Ingest {
   const { events, isBroken, secret, store, stored, waiting, answered, clock, logger } = deps;
-  /** By event and what is wrong: when a refusal was logged, and how many came since. */
+  /** By event and problem: when a refusal was logged, and how many came since. */
   const refusals = new Map<string, { at: number; more: number }>();
-  /** By event: those that are being stored. */
+  /** By event: how many are being stored. */
   const storing = new Map<string, number>();
-  /** By event: those that were refused because too many wait. */
+  /** By event: how many were refused because too many wait. */
   const refused = new Map<string, number>();
   const schemas = new WeakMap<EventConfig, z.ZodType>();
 
@@ -111,7 +111,7 @@ export function createIngest(deps: IngestDeps): Ingest {
     }
   }
 
-  /** Those that are being stored count: many come at once. */
+  /** Events that are being stored count, too: many come at once. */
   async function storeInRoom(event: IngestedEvent, maxWaiting: number) {
     const { name } = event;
     const work = workOf(event);
@@ -143,7 +143,7 @@ export function createIngest(deps: IngestDeps): Ingest {
       const payload = readPayload(text, schemaOf(declared));
       // Only for a proven sender: it is looked for among the processes of the machine.
       const cause = await causeOf();
-      // Senders choose their ids: one may use what another has used.
+      // Senders choose their ids: one may use an id that another has used.
       const event = { id: `${name}:${id}`, name, payload, receivedAt: clock.now(), cause };
       const outcome = await storeInRoom(event, declared.max_waiting);
       if (outcome === "reused") throw reused(id);
@@ -177,7 +177,7 @@ function tooManyWaiting(name: string, max: number): HookgateError {
   });
 }
 
-/** It would be lost without a word, as a repetition of the first one. */
+/** The second event would be lost without a report, as a repetition of the first one. */
 function reused(id: string): HookgateError {
   return new HookgateError({
     code: "EVENT_ID_REUSED",
@@ -204,7 +204,7 @@ function secretsOf(name: string, { secret_env }: EventConfig, secret: IngestDeps
   throw unavailable(name);
 }
 
-/** Senders try again; operators are told what is wrong. */
+/** Senders try again; operators learn what is wrong. */
 function unavailable(name: string): HookgateError {
   return new HookgateError({
     code: "EVENT_UNAVAILABLE",

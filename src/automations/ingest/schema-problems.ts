@@ -1,4 +1,6 @@
-/** What is wrong with a value that a JSON schema refuses: where in it, and in words for its sender. Ajv's own words are never shown. */
+/**
+ * The problems of a value that a JSON schema refuses: the place in the value, and words for its sender. Ajv's own words are never shown.
+ */
 import type { ErrorObject } from "ajv";
 import { isRecord } from "../../lib/record.js";
 import { PLAIN, shown, typeName } from "../../lib/validation/plain-issues.js";
@@ -27,7 +29,7 @@ interface Found extends ErrorObject {
   inner?: ErrorObject[];
 }
 
-/** Keywords whose schemas need not fit; what they refuse comes before their own error. */
+/** Keywords whose schemas need not fit; the errors of these schemas come before the keyword's own error. */
 const CHOICES = new Set(["anyOf", "oneOf", "contains", "propertyNames"]);
 
 function withoutInner(errors: readonly ErrorObject[]): Found[] {
@@ -46,7 +48,7 @@ function withoutInner(errors: readonly ErrorObject[]): Found[] {
   return kept;
 }
 
-/** An error of a schema that a choice names by `$ref` stands at that schema. */
+/** An error of a schema that a choice names by `$ref` has the path of that schema. */
 function isWithin(inner: ErrorObject, choice: ErrorObject): boolean {
   if (!`${inner.instancePath}/`.startsWith(`${choice.instancePath}/`)) return false;
   if (inner.schemaPath.startsWith(`${choice.schemaPath}/`)) return true;

@@ -1,4 +1,4 @@
-/** Adds who we are to a request. */
+/** Adds our login to a request. */
 import { HookgateError } from "../../lib/errors.js";
 import { mapTexts } from "../../lib/files/relative-paths.js";
 import type { GuardedResponse } from "../../lib/outgoing/request.js";

@@ -20,7 +20,7 @@ export const chatAddress = z.string().superRefine((text, context) => {
   if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
 });
 
-/** One that is used as it is written. */
+/** An address that is used as it is written. */
 export const fixedChatAddress = chatAddress.refine((text) => !isTemplate(text), {
   error: "notify.to takes no template: write an address, or here",
 });

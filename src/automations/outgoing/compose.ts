@@ -50,7 +50,7 @@ export function placeOfUrl(url: string): string {
   return `${origin}${pathname}`;
 }
 
-/** A redirect that was not followed, for people: where it leads, and why it is none. Undefined for any other answer. */
+/** A redirect that was not followed, for people: its target, and why it was not followed. Undefined for any other answer. */
 export function redirectProblem(
   { status, headers, url: from }: GuardedResponse,
   { url, url_env, method, redirects }: Target & { method: string; redirects: number },
@@ -67,7 +67,7 @@ export function redirectProblem(
   return `${new URL(from).host} answered ${status}, a redirect to ${place}; ${why}`;
 }
 
-/** The address, and what people may read of it. Throws SECRET_MISSING. */
+/** The address, and the part of it that people may read. Throws SECRET_MISSING. */
 export function targetOf(
   { url, url_env }: Target,
   reach: Pick<Reach, "secret">,

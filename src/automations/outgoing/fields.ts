@@ -8,16 +8,19 @@ import { isWebAddress } from "../../lib/web-address.js";
 import type { Machine } from "../handler.js";
 import { isTemplate } from "../template/is-template.js";
 
-/** Its server stands before the first template, with the slash behind it: no tag and no value decides where it leads. */
+/** The server is before the first template, with the slash behind it: no tag and no value decides where the address leads. */
 const hasFixedServer = (url: string) => !isTemplate(url) || /^https?:\/\/[^\s/?#{\\]+[/?#]/i.test(url);
 
-/** Judges every address that a definition gives, to requests and to people: undefined when no value is part of its server, or the whole address is a value. */
+/**
+ * Judges each address of a definition, for requests and for people: undefined when no value is part of its server, or the whole address
+ * is a value.
+ */
 export function serverProblem(url: string): string | undefined {
   if (hasFixedServer(url) || !/https?:/i.test(url)) return undefined;
   return "a value from the event would decide which server the address leads to: start with the server's name, and write templates after the slash (https://ci.example.org/{{ … }}), or give the whole address as one template";
 }
 
-/** One with a template in it can only be judged when it runs. */
+/** A web address; one with a template can only be judged when it runs. */
 export const webAddress = z.string().superRefine((text, context) => {
   if (isTemplate(text)) {
     const problem = serverProblem(text);
@@ -132,7 +135,7 @@ export function checkJsonText(advice = WITH_JSON) {
   };
 }
 
-/** Text as it is, or anything else as JSON; templates stand in its strings. */
+/** Text as it is, or anything else as JSON; templates are in its strings. */
 export const body = z
   .union([z.string(), z.record(z.string(), z.json()), z.array(z.json())])
   .superRefine(
@@ -230,7 +233,7 @@ export const auth = z
 export type Auth = NonNullable<z.output<typeof auth>>;
 
 /**
- * Why the request is refused, as far as its address shows: a private one is let through by the configuration only. The server stands before
+ * Why the request is refused, as far as its address shows: only the configuration lets a private address through. The server is before
  * the first template (`serverProblem`); it is not known when the whole address is a value.
  */
 export function targetProblems({ url = "" }: Target, { destinations }: Pick<Machine, "destinations">): string[] {

@@ -1,13 +1,13 @@
 /**
- * Where in an argument list a template may stand. An argument is data for the program that gets it, unless that program reads it as
- * a command line or as code.
+ * The places in an argument list where a template may be. An argument is data for the program that gets it, unless that program reads it
+ * as a command line or as code.
  */
 import { basename } from "node:path";
 import { isTemplate } from "../template/is-template.js";
 
 const INTERPRETERS =
   /^(sh|bash|dash|zsh|ksh|ash|fish|busybox|python[\d.]*|node|nodejs|deno|bun|perl|ruby|php|lua|awk|gawk|mawk|sed|osascript|pwsh|powershell|cmd)(\.exe)?$/i;
-/** `-c`, `-lc`, `-e`, `-pe`, `--eval`, `/c`: what follows is code. */
+/** `-c`, `-lc`, `-e`, `-pe`, `--eval`, `/c`: code follows. */
 const TAKES_CODE = /^(-[A-Za-z]*[cCeEprR]|--?(eval|exec|execute|print|command)|\/[cCkK])$/;
 /** All their arguments make one command line for a shell, here or elsewhere. */
 const MAKE_A_LINE = /^(ssh|su|eval|rsh|mosh|watch|script)$/;

@@ -1,4 +1,4 @@
-/** What a program learns by its environment. The whole payload is on standard input. */
+/** The environment variables of a program. The whole payload is on standard input. */
 import type { RunContext } from "../run-context.js";
 
 /** Linux takes 128 KiB in one variable (MAX_ARG_STRLEN), macOS 256 KiB in all, of which others need some. */
@@ -14,7 +14,7 @@ const FROM_PAYLOAD: Readonly<Record<string, readonly string[]>> = {
   HOOKGATE_SEVERITY: ["severity"],
 };
 
-/** All of them are always set, so that scripts may run with `set -u`; what the payload lacks is empty. */
+/** All of them are always set, so that scripts may run with `set -u`; a field that the payload lacks is empty. */
 export function programVariables(context: RunContext, payload: string): Record<string, string> {
   const variables: Record<string, string> = {
     HOOKGATE_EVENT: context.eventName,
@@ -29,7 +29,7 @@ export function programVariables(context: RunContext, payload: string): Record<s
   return variables;
 }
 
-/** Half a payload would be no JSON: one that is too large for a variable says where it is. */
+/** Half a payload would be no JSON: for a payload that is too large, the variable shows where it is. */
 function payloadVariable(payload: string): string {
   const sizeBytes = Buffer.byteLength(payload);
   return sizeBytes <= MAX_PAYLOAD_BYTES ? payload : JSON.stringify({ onStandardInput: true, sizeBytes });

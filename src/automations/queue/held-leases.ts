@@ -6,7 +6,7 @@ import type { Clock, Timer } from "../../lib/time/clock.js";
 import type { Leases } from "../run/deps.js";
 
 export interface HeldLeases extends Leases {
-  /** Its run is under way in this process. */
+  /** The run is under way in this process. */
   isHeld(id: string): boolean;
   start(): void;
   stop(): void;

@@ -1,4 +1,7 @@
-/** Behind which runs of its hook a stored run waits: those of its sender or else of its conversation. The lines of a hook take turns. */
+/**
+ * Decides behind which runs of its hook a stored run waits: those of its sender or else of its conversation. The lines of a hook take
+ * turns.
+ */
 import { z } from "zod";
 import type { AutomationRun, AutomationRunStore } from "../../domain/automation.js";
 import { namedBy } from "../../domain/journal.js";
@@ -24,13 +27,13 @@ function senderOf({ event, pendingPayload }: AutomationRun): string | undefined 
   return sender && senderKey(sender.platform, sender.userId);
 }
 
-/** Undefined for what a person fired, and under `coalesce`, where the newest of all that wait is to be the last. */
+/** Undefined for a run that a person fired, and under `coalesce`, where the newest waiting run is to be the last. */
 export function lineOf(row: AutomationRun, definition: Definition | undefined): string | undefined {
   if (row.trigger === "manual" || (definition !== undefined && definition.whenBusy !== "queue")) return undefined;
   return senderOf(row) ?? row.conversation;
 }
 
-/** Why the queue of its hook, where `waiting` wait, takes no more such runs. A sender has a share of it, as of the inbox. */
+/** Why the queue of the hook, where `waiting` runs wait, takes no more such runs. A sender has a share of it, as of the inbox. */
 export async function whyFull(
   row: AutomationRun,
   { whenBusy, maxQueued }: Definition,

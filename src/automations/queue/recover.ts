@@ -13,7 +13,7 @@ const MAX_ATTEMPTS = 5;
 
 interface Deps {
   stops: Pick<OrdinaryStops, "stoppedAt">;
-  /** It is a run of a dispatch, which runs it again when it fires again. */
+  /** The run belongs to a dispatch, which runs it again when it fires again. */
   runsAgain(definition: Definition): boolean;
   /** The hook is not in force, and may come back. */
   isAwaited(hookId: string): boolean;
@@ -22,13 +22,13 @@ interface Deps {
   logger: Logger;
 }
 
-/** It ends here or goes back to those that wait, or it runs again by this rule. */
+/** The run ends here or goes back to the waiting runs, or it runs again by this rule. */
 export type Recovery = { over: RunOutcome } | { rule: Rule };
 
 /** Names the run where its starts are counted, beside messages and deliveries. */
 export const startOf = (id: string) => `run ${id}`;
 
-/** What becomes of a run that was under way when an earlier process ended. */
+/** Decides about a run that was under way when an earlier process ended. */
 export function recover(
   run: AutomationRun,
   definition: Definition | undefined,
@@ -39,11 +39,11 @@ export function recover(
   // A plugin's run has no record of the attempt yet.
   if (run.attempts.at(-1)?.status !== "running")
     run.attempts = withStop(run, reason, run.startedAt ?? endedAt ?? run.createdAt, endedAt).attempts;
-  // When a crash was is not known: such an attempt has no end, and so no duration.
+  // The time of a crash is not known: such an attempt has no end, and so no duration.
   run.attempts = run.attempts.map((attempt) =>
     attempt.status === "running" ? { ...attempt, endedAt, status: "interrupted", error: reason } : attempt,
   );
-  // What a dispatch waits for has no payload of its own: the dispatch has it.
+  // A run that a dispatch waits for has no payload of its own: the dispatch has it.
   if (run.pendingPayload === undefined && definition !== undefined && runsAgain(definition))
     return { over: { status: "interrupted", reason } };
   if (!run.isRepeatable || run.pendingPayload === undefined)
@@ -63,7 +63,7 @@ export function recover(
   return { over: lost };
 }
 
-/** Counts its next attempt on disk, when its turn has come. How it ends here; undefined when it is to be run. */
+/** Counts the run's next attempt on disk, when its turn has come. Gives its outcome when it ends here; undefined when it is to be run. */
 export async function countAgain(
   run: AutomationRun,
   runs: Pick<AutomationRunStore, "update">,

@@ -1,4 +1,4 @@
-/** Between a background run of the kernel and its row. */
+/** Converts a background run of the kernel into its row, and back. */
 import type { AutomationRun } from "../../domain/automation.js";
 import { isHandId, namedBy } from "../../domain/journal.js";
 import type { BackgroundRun } from "../../hooks/background.js";

@@ -1,8 +1,11 @@
-/** A row as it is written when its run ended outside of the pipeline: refused before it began, cut off, or a plugin's. */
+/** A row as it is written when its run ended outside of the pipeline: refused before it started, cut off, or a plugin's. */
 import type { AutomationRun } from "../../domain/automation.js";
 import { type RunOutcome, reasonOf } from "../run/outcome.js";
 
-/** The attempt of a plugin's run that the end of the process cut off; the pipeline records those of configured hooks. `endedAt`: of a stop. */
+/**
+ * The attempt of a plugin's run that the end of the process cut off; the pipeline records those of configured hooks. `endedAt`: of a
+ * stop.
+ */
 export function withStop(row: AutomationRun, reason: string, startedAt: number, endedAt?: number): AutomationRun {
   const { attempt } = row;
   const stopped = { attempt, startedAt, endedAt, status: "interrupted" as const, error: reason, steps: [] };

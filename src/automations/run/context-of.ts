@@ -1,4 +1,4 @@
-/** What steps and handlers of a run are given. */
+/** The context of the steps and handlers of a run. */
 import type { Cause } from "../../domain/journal.js";
 import type { RunContext } from "../run-context.js";
 import type { RunDeps, RunStart } from "./deps.js";

@@ -3,14 +3,14 @@ import { fieldsOf, type HookPoint, type LifecyclePhase } from "../../hooks/point
 import type { Decision } from "../handler.js";
 
 export type PointResult =
-  /** What the handler of this point returns, or, at `before`, does. */
+  /** The value that the handler of this point returns, or, at `before`, its action. */
   | { readonly kind: "nothing" }
   | { readonly kind: "return"; readonly value: unknown }
   | { readonly kind: "cancel"; readonly reason: string }
   | { readonly kind: "change"; readonly patch: Readonly<Record<string, unknown>> }
   /** Turn points: the turn must stop. */
   | { readonly kind: "stop"; readonly reason: string }
-  /** The point has no way to carry it. */
+  /** The point has no way to carry the decision. */
   | { readonly kind: "impossible"; readonly error: string };
 
 const NOTHING: PointResult = { kind: "nothing" };

@@ -1,4 +1,4 @@
-/** What a run is given: how it was started, and the parts of the product that the pipeline works with. */
+/** The input of a run: how it was started, and the parts of the product that the pipeline works with. */
 import type { AutomationRun, AutomationRunStore, TriggerKind } from "../../domain/automation.js";
 import type { Cause } from "../../domain/journal.js";
 import type { HookPoint } from "../../hooks/point.js";
@@ -33,9 +33,12 @@ export interface RunStart {
   /** See `RunContext`. */
   cutOff?(): void;
   readonly progress?: Progress | undefined;
-  /** Hears that it waits for its turn under this setting (`concurrency: 1`); undefined: it does no longer. */
+  /** The run waits for its turn under this setting (`concurrency: 1`); undefined: it waits no longer. */
   waits?(limit: string | undefined): void;
-  /** What the dispatch that waits for the run takes of a decision: see `HookContext.check`. Absent when nothing waits for decisions of the hook. */
+  /**
+   * Checks a decision for the dispatch that waits for the run: see `HookContext.check`. Absent when nothing waits for decisions of the
+   * hook.
+   */
   check?(decision: Decision): string | undefined;
 }
 
@@ -52,11 +55,11 @@ export interface RunDeps {
   mask(text: string): string;
   /** Nothing runs until a person gives `resume`. */
   isPaused(): boolean;
-  /** Tells who wants to know. Never rejects. */
+  /** Notifies people of the outcome. Never rejects. */
   readonly notify: Notifier["outcome"];
   /** The other side is gone for good. */
   disable(definition: Definition, reason: string): Promise<void>;
-  /** It was not started because it is part of a loop: admins are told. Never rejects. */
+  /** The hook was not started because it is part of a loop: admins are notified. Never rejects. */
   loopCut(definition: Definition, reason: string): Promise<void>;
   /** Fires `hook_run_completed`. Never throws. */
   completed(definition: Definition, run: AutomationRun, outcome: RunOutcome): void;
@@ -66,7 +69,7 @@ export interface RunDeps {
 export interface Leases {
   readonly owner: string;
   readonly leaseMs: number;
-  /** Renewed from now on. */
+  /** The lease is renewed from now on. */
   hold(runId: string): void;
   drop(runId: string): void;
 }

@@ -1,6 +1,6 @@
 /**
- * What of a run goes into its history. What people wrote (the texts of the payload) is masked wherever it turns up again, in a
- * prompt or an output; secrets are masked everywhere; all is cut to size.
+ * The parts of a run that go into its history. Texts that people wrote (the texts of the payload) are masked wherever they turn up again,
+ * in a prompt or an output; secrets are masked everywhere; all is cut to size.
  */
 import { namedBy } from "../../domain/journal.js";
 import { maskTexts, personalTexts, redact, reveal } from "../../lib/text/redact.js";

@@ -1,4 +1,4 @@
-/** Writing a run down: as it begins, and as it ends. */
+/** Records the start and the end of a run. */
 import { type AttemptRecord, type AutomationRun, failedCallsText, type StepRecord } from "../../domain/automation.js";
 import { untilWritten } from "../../lib/concurrency/until-written.js";
 import { errorMessage } from "../../lib/errors.js";
@@ -13,7 +13,7 @@ import type { OpenRun } from "./open-run.js";
 import { type RunOutcome, reasonOf } from "./outcome.js";
 import { ended } from "./outcome-of.js";
 
-/** It passed the gates: the attempt is on disk before anything is done, so that a crash counts. */
+/** The run passed the gates: the attempt is on disk before anything is done, so that a crash counts. */
 export async function recordStart(start: RunStart, run: OpenRun, deps: RunDeps): Promise<void> {
   const { row } = run;
   const now = deps.clock.now();
@@ -31,7 +31,7 @@ export async function recordStart(start: RunStart, run: OpenRun, deps: RunDeps):
   else run.isStored = await deps.runs.insert(row);
 }
 
-/** Gives the outcome as it stands then: a failure that is tried again is queued. */
+/** Gives the outcome after that: a failure that is tried again is queued. */
 export async function recordEnd(
   start: RunStart,
   run: OpenRun,
@@ -64,7 +64,7 @@ export async function recordEnd(
   return final;
 }
 
-/** The dispatch dropped what the run decided: the result came after the deadline, or the caller gave up. */
+/** The dispatch dropped the decision of the run: the result came after the deadline, or the caller gave up. */
 export async function recordDropped(
   start: RunStart,
   run: OpenRun,
@@ -100,10 +100,10 @@ async function write(start: RunStart, run: OpenRun, deps: RunDeps): Promise<void
       logger.warn(named, "a run ended, and how could not be recorded: its row was ended, changed or deleted meanwhile");
   };
   try {
-    // What waits for the others is not kept waiting for their history.
+    // Callers that wait for the other runs do not wait for their history.
     await (start.stored === undefined ? store() : untilWritten(named, store, deps));
   } catch (error) {
-    // What it decided holds; only its history is missing.
+    // The decision of the run holds; only its history is missing.
     logger.error({ ...named, error: errorMessage(error) }, "a run could not be recorded");
   } finally {
     leases.drop(row.id);

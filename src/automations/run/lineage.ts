@@ -1,10 +1,10 @@
-/** Through which runs something came, from row to row: over causes that are certain, and over files, whose writer is presumed. */
+/** The runs that led to a run, from row to row: over causes that are certain, and over files, whose writer is presumed. */
 import type { AutomationRunStore, RunSpan } from "../../domain/automation.js";
 
 export interface Lineage {
-  /** Newest first; begins with the run itself. */
+  /** Newest first; starts with the run itself. */
   runs: readonly RunSpan[];
-  /** How many runs deep that is which this one causes. */
+  /** The depth, in runs, of a run that this one causes. */
   depth: number;
   /** Only the presumed runs were under way, all the time. */
   isSole: boolean;
@@ -16,7 +16,7 @@ export type LineageOf = (run: RunSpan) => Promise<Lineage>;
 const MAX_RUNS = 32;
 const MAX_REMEMBERED = 2_000;
 
-/** What led to a run never changes, so it is remembered: where many files change, many ask for the same. */
+/** The lineage of a run never changes, so it is remembered: where many files change, the same lineage is requested many times. */
 export function createLineages(runs: Pick<AutomationRunStore, "span">): LineageOf {
   const known = new Map<string, Promise<Lineage>>();
 
@@ -36,7 +36,7 @@ export function createLineages(runs: Pick<AutomationRunStore, "span">): LineageO
     if (cause?.kind !== "hook" && cause?.kind !== "file") return { runs: [run], depth: 1, isSole: true };
     const isOwnSole = cause.kind === "hook" || cause.presumed?.isSole === true;
     const parent = generations < MAX_RUNS ? await runs.span(cause.id) : undefined;
-    // A plugin's run is no row, and old rows are swept: what is on record of their depth counts.
+    // A plugin's run is no row, and old rows are swept: the recorded depth of such runs counts.
     if (parent === undefined)
       return { runs: [run], depth: 1 + (cause.presumed?.depth ?? cause.depth), isSole: isOwnSole };
     const above = await remembered(parent, generations + 1);

@@ -1,4 +1,4 @@
-/** The row of a run: the one that its trigger stored, the one that a dispatch began before a crash, or a new one. */
+/** The row of a run: the one that its trigger stored, the one that a dispatch started before a crash, or a new one. */
 
 import type { AutomationRun } from "../../domain/automation.js";
 import { formatAddress } from "../../domain/chat/address.js";
@@ -17,7 +17,7 @@ export interface OpenRun {
   history: History;
   /** False while nothing of it is in the store. */
   isStored: boolean;
-  /** It ended before a crash, and its decision is known: it does not happen twice. */
+  /** The run ended before a crash, and its decision is known: the run does not happen twice. */
   earlier?: RunOutcome;
 }
 
@@ -31,7 +31,7 @@ export async function openRun(start: RunStart, deps: RunDeps): Promise<OpenRun> 
   return { row: newRow(start, history, deps.clock.now()), history, isStored: false };
 }
 
-/** After a crash: where a caller waits for what it comes to, at a point that decides, and of a hook that must not fail. */
+/** Whether a run may happen twice after a crash: a caller waits for its result at a point that decides, or the hook must not fail. */
 export const mayRunTwice = (
   { model }: Pick<HookPoint, "model">,
   { phase, onFailure }: Pick<Definition, "phase" | "onFailure">,
@@ -53,7 +53,10 @@ function startedBefore(row: AutomationRun, history: History, { point, definition
   return mayRunTwice(point, definition) || wasStopped(row) ? opened : { ...opened, earlier: endedBefore(row) };
 }
 
-/** It was cut off, and its dispatch runs it again when it fires again. Runs in the background and those that a person started have no such dispatch. */
+/**
+ * The run was cut off, and its dispatch runs it again when it fires again. Background runs and runs that a person started have no such
+ * dispatch.
+ */
 export function runsAgain(
   row: Pick<AutomationRun, "status" | "attempts" | "dispatchId">,
   point: HookPoint,
@@ -81,7 +84,10 @@ function skippedBefore(statusReason: string | undefined) {
 
 export type NewRow = Pick<RunStart, "definition" | "id" | "trigger" | "reason" | "dispatchId" | "cause" | "payload">;
 
-/** The conversation that a payload of our own points names. Everyone sees it, so payloads from outside do not count: they may hold any text. */
+/**
+ * The conversation that a payload of our own points names. Everyone sees it, so payloads from outside do not count: they may hold any
+ * text.
+ */
 function conversationIn(point: string, payload: unknown): Pick<AutomationRun, "conversation"> {
   if (namedBy(point) === "others") return {};
   if (typeof payload !== "object" || payload === null) return {};
@@ -89,7 +95,7 @@ function conversationIn(point: string, payload: unknown): Pick<AutomationRun, "c
   return at === undefined ? {} : { conversation: formatAddress(at) };
 }
 
-/** What is stored before anything is done. */
+/** The row that is stored before anything is done. */
 export function newRow(start: NewRow, { payload }: Pick<History, "payload">, now: number): AutomationRun {
   const { definition, id, trigger, reason, dispatchId, cause } = start;
   return {

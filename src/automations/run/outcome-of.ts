@@ -1,4 +1,4 @@
-/** What a handler's result means: for the point that waits for it, and for the history. */
+/** The meaning of a handler's result: for the point that waits for it, and for the history. */
 import { failedCallsText, toolCallsOf } from "../../domain/automation.js";
 import { errorMessage } from "../../lib/errors.js";
 import { isWaitedFor } from "../definition/check-effects.js";
@@ -34,7 +34,7 @@ function withoutEffect(facts: HandlerFacts): string | undefined {
   return last && `${failedCallsText(facts)}: ${last.error}`;
 }
 
-/** A decision without effect is a failure: the run must not look as if what it decided had happened. */
+/** A decision without effect is a failure: the run must not look as if its decision had taken effect. */
 function outcomeOfDecision(decision: Decision, { point, definition, payload, check }: RunStart): RunOutcome {
   if (decision.kind === "pass") return { status: "succeeded", decision };
   const failed = (error: string): RunOutcome => ({ status: "failed", error, isRetryable: false });

@@ -5,18 +5,18 @@ import type { Decision } from "../handler.js";
 export type RunOutcome =
   | { readonly status: "succeeded"; readonly decision: Decision }
   | { readonly status: "blocked"; readonly reason: string; readonly decision: Decision }
-  /** `by`: the gate or condition, first in what is recorded. */
+  /** `by`: the gate or condition, first in the record. */
   | {
       readonly status: "skipped";
       readonly by: string;
       readonly reason: string;
-      /** It ran, and an earlier hook overruled what it decided, or a part of that. */
+      /** The hook ran, and an earlier hook overruled its decision, or a part of it. */
       readonly decision?: Decision | undefined;
     }
   | ({ readonly status: "failed" | "timed_out" } & Failure)
-  /** It cannot be said what it did, or it was stopped. */
+  /** The effect of the run is not known, or the run was stopped. */
   | { readonly status: "interrupted"; readonly reason: string }
-  /** It failed, and is tried again; or it was stopped, and starts again. */
+  /** The run failed, and is tried again; or it was stopped, and starts again. */
   | { readonly status: "queued"; readonly reason: string; readonly dueAt: number; readonly wasStopped?: true };
 
 export interface Failure {
@@ -27,7 +27,7 @@ export interface Failure {
   readonly disable?: string;
 }
 
-/** What is written beside the status. */
+/** The reason that is written beside the status. */
 export function reasonOf(outcome: RunOutcome): string | undefined {
   switch (outcome.status) {
     case "succeeded":

@@ -1,6 +1,7 @@
 /**
- * What a model or another machine may not decide. Its answer may be an attacker's, who wrote what it reads: it may change words, and may
- * not read files of this machine, write command lines, mention more people, send the message elsewhere, or choose what runs.
+ * Changes that a model or another machine may not decide. Its answer may be that of an attacker, who wrote the text that it reads: it may
+ * change words, and may not read files of this machine, write command lines, mention more people, send the message elsewhere, or choose
+ * what runs.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Attachment, Button, OutboundMessage } from "../../domain/chat/message.js";
@@ -9,7 +10,7 @@ import { isWebAddress } from "../../lib/web-address.js";
 
 type Check = (after: unknown, before: unknown) => string | undefined;
 
-/** Undefined when it may. `payload` is what the hook saw, `patch` what its handler changes of it. */
+/** Undefined when the change is allowed. `payload`: the input of the hook; `patch`: the changes of its handler. */
 export function outsideProblem(point: string, payload: unknown, patch: Fields): string | undefined {
   const before = payload as Fields;
   const after = withPatch(before, patch);
@@ -53,7 +54,7 @@ function valueAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((inner, key) => (inner as Fields | undefined)?.[key], value);
 }
 
-// The dispatch checks the form of what is given; a value of another type is no list here.
+// The dispatch checks the form of the given value; a value of another type is no list here.
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 function attachmentsProblem(after: unknown, before: unknown): string | undefined {
@@ -88,7 +89,7 @@ function mentionsProblem(after: unknown, before: unknown): string | undefined {
   return isMore ? "mention more people (message.mentions)" : undefined;
 }
 
-/** As in chat: a program, a file or an address that is checked is named by those who write files. */
+/** The rule is that of chat: only those who write files name the program, file or address that is checked. */
 function expectationsProblem(after: unknown, before: unknown): string | undefined {
   const known = list(before);
   const isHarmless = (one: unknown) =>

@@ -6,7 +6,7 @@ export interface Progress {
   readonly signal?: AbortSignal;
   /** The run's id, as soon as it has one. */
   began?(runId: string): void;
-  /** The step of this index begins; `total` steps in all. */
+  /** The step of this index starts; `total` steps in all. */
   stepBegan?(index: number, step: string, total: number): void;
   stepEnded?(index: number, record: StepRecord): void;
   handlerBegan?(handler: string): void;

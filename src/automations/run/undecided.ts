@@ -1,4 +1,4 @@
-/** What a hook gave in place of a decision, where its author meant one: a guard must not let everything pass because of its form. */
+/** Results of a hook in place of a decision, where its author meant one: a guard must not let everything pass because of its form. */
 import { fieldsOf, type HookPoint } from "../../hooks/point.js";
 import { readJson } from "../../lib/validation/json-depth.js";
 import { isWaitedFor } from "../definition/check-effects.js";
@@ -29,7 +29,10 @@ const RETURNED_FALSE =
 const REFUSAL = /^\W*(?:deny|denied|block|blocked|reject|rejected|false)\W*$/i;
 const MAX_NAMED = 5;
 
-/** As a plugin's handler returns it, or with the fields that a decision may change. What prints its payload decides nothing. */
+/**
+ * Whether the value is a result as a plugin's handler returns it, or has the fields that a decision may change. A hook that prints its
+ * payload decides nothing.
+ */
 function isOwnResult(value: object, keys: readonly string[], { point, payload }: RunStart): boolean {
   const fields = settableFields(point);
   return keys.every((key) => fields.includes(key)) && json(value) !== json(payload);

@@ -41,7 +41,7 @@ export const createTaskStep: Step<z.output<typeof createTaskOptions>> = {
   options: createTaskOptions,
   fields: { id: "string", status: "string", title: "string" },
   nullable: ["id", "status"],
-  // An agent may be who does it: to a model, what templates put in is data.
+  // An agent may do the task: to a model, values of templates are data.
   forModel: ["title", "description"],
   neverEmpty: true,
   isEffect: true,
@@ -94,7 +94,7 @@ export const createTaskStep: Step<z.output<typeof createTaskOptions>> = {
   },
 };
 
-/** The same for every attempt of a run. */
+/** Gives the same id for every attempt of a run. */
 function idOf(runId: string, what: string): string {
   return `t_${createHash("sha256").update(`${runId}:${what}`).digest("hex").slice(0, 20)}`;
 }
@@ -104,7 +104,7 @@ function isDeadline(due: string): boolean {
   return ms === undefined ? parseInstant(due, "UTC") !== undefined : ms > 0;
 }
 
-/** Anything but a duration is held against what a time looks like when the task is created. */
+/** A value that is no duration is compared with the form of a time when the task is created. */
 function deadlineOf(due: string, now: number): number | string {
   const ms = parseDuration(due);
   if (ms === 0) throw new HookgateError({ code: "TASK_INVALID", message: "due: a deadline is later than now" });

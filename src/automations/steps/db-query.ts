@@ -1,4 +1,4 @@
-/** `- db_query:`: a named, read-only query over what the product keeps. */
+/** `- db_query:`: a named, read-only query over the stored data. */
 import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
 import { type JsonSchema, jsonSchemaOf } from "../../lib/validation/json-schema.js";
@@ -60,7 +60,7 @@ export const dbQueryStep: Step<z.output<typeof dbQueryOptions>> = {
   run: ({ query, args }, context) => askRows(query, args, context),
 };
 
-/** What the rows of a query are. */
+/** The schema of the rows of a query. */
 export function rowSchema(query: string): JsonSchema {
   return jsonSchemaOf(rows[query as QueryName]);
 }

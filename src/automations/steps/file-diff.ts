@@ -1,4 +1,4 @@
-/** `- file_diff:`: what changed in a file, against another one or against what this hook saw when it ran before. */
+/** `- file_diff:`: the changes in a file, against another file or against the text that this hook saw when it ran before. */
 import { normalize } from "node:path";
 import { z } from "zod";
 import { HookgateError } from "../../lib/errors.js";
@@ -23,11 +23,11 @@ const fileDiffOptions = fileDiffForm.superRefine(({ path, against }, context) =>
   context.addIssue({ code: "custom", path: ["against"], message });
 });
 
-/** The comparison is synchronous: beyond these bounds it says that the files differ, without the details. */
+/** The comparison is synchronous: beyond these bounds it reports that the files differ, without the details. */
 const MAX_COMPARING_MS = 500;
 const MAX_COMPARED_BYTES = 1_000_000;
 
-/** What was seen, kept over restarts. A run that is tried again compares with what its first attempt did. */
+/** The text that a run saw, kept over restarts. A run that is tried again compares with the same text as its first attempt. */
 interface Seen {
   runId: string;
   before?: string;

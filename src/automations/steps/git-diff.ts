@@ -1,4 +1,4 @@
-/** `- git_diff:`: what changed in a git repository. Read-only: nothing that the repository configures is run. */
+/** `- git_diff:`: the changes in a git repository. Read-only: nothing that the repository configures is run. */
 import { existsSync, realpathSync } from "node:fs";
 import { devNull } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
@@ -89,7 +89,7 @@ async function changes(options: GitDiffOptions, context: StepContext): Promise<S
   const top = (await git.raw(["rev-parse", "--show-toplevel"]).catch(() => "")).trim(); // none in a repository without a work tree
   const base = resolve(context.folder, options.repo ?? ".");
   for (const path of options.paths) refuseOutside(path, base, top === "" ? base : top);
-  // Without the dashes, git takes what is no revision for a path, and compares any two files of the machine.
+  // Without the dashes, git takes a word that is no revision for a path, and compares any two files of the machine.
   const paths = ["--", ...options.paths];
   const [numbers, whole, branch, commit, strangers] = [
     await git.raw(["diff", ...QUIET, "--numstat", "-z", ...range, ...paths]),
@@ -148,7 +148,7 @@ async function repository({ repo }: GitDiffOptions, { folder, signal, reach }: S
     simpleGit({
       baseDir,
       abort: signal,
-      // A repository may name a program that is asked what changed, and programs to call when the index is written.
+      // A repository may name a program that git asks for changes, and programs to call when the index is written.
       config: ["core.fsmonitor=false", `core.hooksPath=${devNull}`],
       // simple-git refuses to set these; here they are set to nothing.
       unsafe: {
@@ -195,10 +195,10 @@ function switchedOff(keys: string): Record<string, string> {
   ]);
   return { ...Object.fromEntries(pairs), GIT_CONFIG_COUNT: String(off.size) };
 }
-/** Git then compares the content as it stands. */
+/** Git then compares the content as it is. */
 const NO_FILTER = { clean: "", smudge: "", process: "", required: "false" };
 
-/** Given two paths of which one is outside of the repository, git compares them as files. `:` begins a pattern within the repository. */
+/** Given two paths of which one is outside of the repository, git compares them as files. `:` starts a pattern within the repository. */
 function refuseOutside(path: string, base: string, top: string): void {
   if (path.startsWith(":") || within(resolve(base, path), realpathSync(top)) || within(resolve(base, path), top))
     return;

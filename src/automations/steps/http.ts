@@ -88,7 +88,7 @@ export const httpStep: Step<z.output<typeof httpStepOptions>> = {
       // An error page without words is still an error: it must not pass for "nothing to do".
       isEmpty: isOk && text.trim() === "",
       isOk,
-      // What the server wrote is output, and stays out of the reason that everybody reads.
+      // The text of the server is output, and stays out of the reason that everybody reads.
       notOk: isOk ? undefined : `the server answered ${answer.status}`,
     };
   },

@@ -1,4 +1,4 @@
-/** `- journal:`: what happened lately: runs of hooks, or messages. */
+/** `- journal:`: the latest runs of hooks, or messages. */
 import { z } from "zod";
 import { since } from "../queries.js";
 import type { Step } from "../step.js";

@@ -37,7 +37,7 @@ const listFilesOptions = listFilesForm.superRefine(({ glob, ignore }, context) =
 
 const listedFile = z.object({ path: z.string(), sizeBytes: z.number(), modifiedAt: z.string() });
 
-/** A tree with more entries is not walked to its end; the result says so. */
+/** A tree with more entries is not walked to its end; the result shows this. */
 const MAX_ENTRIES = 100_000;
 
 export const listFilesStep: Step<z.output<typeof listFilesOptions>> = {
@@ -69,7 +69,7 @@ export const listFilesStep: Step<z.output<typeof listFilesOptions>> = {
     return {
       value: { files, paths, count: wanted.length, truncated: walked.isCut || files.length < wanted.length },
       text: paths.join("\n"),
-      // What was not looked at to its end is not known to be empty.
+      // A tree that was not walked to its end is not known to be empty.
       isEmpty: wanted.length === 0 && !walked.isCut,
     };
   },

@@ -1,6 +1,6 @@
 /**
- * `- run_tests:`: runs a test suite and reads what it says: how many passed and failed, and which. It is ok only when the exit code AND
- * every summary say so.
+ * `- run_tests:`: runs a test suite and reads its output: how many tests passed and failed, and which. The step is ok only when the exit
+ * code AND every summary are ok.
  */
 import { resolve } from "node:path";
 import { z } from "zod";
@@ -37,7 +37,7 @@ const runTestsOptions = z
   .superRefine(checkProgram);
 type RunTestsOptions = z.output<typeof runTestsOptions>;
 
-/** Read in full as far as this; a summary stands at the end, which is always kept. */
+/** The output is read in full up to this size; a summary is at its end, which is always kept. */
 const MAX_READ_BYTES = 8 * 1024 * 1024;
 const MAX_FAILURES = 200;
 
@@ -77,7 +77,7 @@ export const runTestsStep: Step<RunTestsOptions> = {
     const printed = readTally(`${end.stdout}\n${end.stderr}`, runner);
     const report =
       options.report === undefined ? undefined : await readReport(options.report, options.cwd, startedAt, context);
-    // The report tells each test; a summary of the same tests would count them twice, but a red one must not be lost.
+    // The report lists each test; a summary of the same tests would count them twice, but a red one must not be lost.
     const tally = report === undefined ? printed : { ...report, failed: Math.max(report.failed, printed?.failed ?? 0) };
     const isOk = end.exitCode === 0 && (tally?.failed ?? 0) === 0;
     const names = (tally?.failures ?? []).slice(0, MAX_FAILURES);
@@ -113,7 +113,7 @@ function summary(tally: Tally | undefined, ending: string, isOk: boolean): strin
   return `Tests ${verdict}: ${passed} passed, ${failed} failed, ${skipped} skipped (${runner}); the command ${ending}`;
 }
 
-/** Not 0: that the output tells no numbers must not look as if nothing were red. */
+/** Gives no value instead of 0: output without numbers must not look as if nothing were red. */
 function noValueOf(tally: Tally | undefined, end: ProgramEnd): NoValueOf | undefined {
   const noCode = noExitCode(end);
   if (tally !== undefined) return noCode;
@@ -128,7 +128,7 @@ function lostReport({ report, cwd = "." }: RunTestsOptions, folder: string): str
   return [`report: ${report} is outside of the folder where the tests run: name a folder that holds it with \`cwd\``];
 }
 
-/** A report that was there before says nothing about this run. File systems keep times less exactly than we do. */
+/** A report that was there before shows nothing about this run. File systems keep times less exactly than we do. */
 async function readReport(
   path: string,
   cwd: string | undefined,

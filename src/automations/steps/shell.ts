@@ -1,4 +1,4 @@
-/** `- shell:`: runs a program and keeps what it printed. Its exit code is a result; only one that did not start or end is a failure. */
+/** `- shell:`: runs a program and keeps its output. Its exit code is a result; only a program that did not start or end is a failure. */
 import { z } from "zod";
 import {
   checkProgram,

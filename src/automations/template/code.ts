@@ -17,7 +17,7 @@ const VALUE = new RegExp(`${BEGIN}([^${ESCAPED}]*)${ESCAPED}([^${END}]*)${END}`,
 const SPAN = new RegExp(`(?<!\`)(\`+)([^\`${BACKQUOTE}]*${BACKQUOTE}[^\`]*)\\1(?!\`)`, "g");
 const RUNS = new RegExp(`${BACKQUOTE}+`, "g");
 
-/** No value has marks of its own: taken out later, they would join what stands beside them. */
+/** No value has marks of its own: their later removal would join the text on both sides of them. */
 export const withoutMarks = (value: string) => value.replace(MARKS, "");
 
 /** A value without marks in both forms, until `settleCode` decides. */
@@ -41,7 +41,7 @@ function withLongerMarks(_: string, mark: string, code: string): string {
   return `${longer}${space}${code}${space}${longer}`;
 }
 
-/** All that a text says and how, but for its code. */
+/** The content and form of a text, but for its code. */
 function shapeOf(text: string): string {
   return JSON.stringify(parseMarkdown(text), (key, node: Root | RootContent | null) => {
     if (key === "position") return undefined;

@@ -1,6 +1,6 @@
 /**
- * Where a template may stand in the command line of a button. Its value becomes one quoted option value, so that the text of a stranger
- * cannot add an option, replace one, or choose the command.
+ * The places in the command line of a button where a template may be. The value becomes one quoted option value, so that the text of a
+ * stranger cannot add an option, replace one, or choose the command.
  */
 import type { Template } from "liquidjs";
 import { closingQuote } from "../../domain/chat/command.js";
@@ -25,7 +25,7 @@ export function commandLineProblem(template: readonly Template[]): string | unde
   return valueProblem(line);
 }
 
-/** Each value must begin where an option value begins, and end where one ends, outside of quotes. */
+/** Each value must start where an option value starts, and end where one ends, outside of quotes. */
 function valueProblem(line: string): string | undefined {
   for (let i = 0; i < line.length; i++) {
     const isStart = /[\s=]/.test(line[i - 1] ?? "");

@@ -1,20 +1,20 @@
-/** Comparisons and conditions of a template whose result never changes, because of what a field can never be. */
+/** Comparisons and conditions of a template whose result never changes, because of values that a field can never have. */
 import { inWords, typesOf, valueProblem } from "../../hooks/conditions/impossible-condition.js";
 import { isOfTypes, type JsonSchema, propertiesOf } from "../../lib/validation/json-schema.js";
 
-/** What a path leads to. */
+/** The field that a path leads to. */
 export interface NamedField {
-  /** As the template has it. */
+  /** The name that the template uses. */
   readonly name: string;
   readonly schema: JsonSchema;
   /** Where the references of the schema lead. */
   readonly root: JsonSchema;
-  /** It is always there, unless reading it fails the run. */
+  /** The field is always there, unless reading it fails the run. */
   readonly isSure: boolean;
   readonly isOfStep?: true;
 }
 
-/** Why the field never compares so with what is written out. */
+/** Why the result of this comparison with a written value is always the same. */
 export function comparisonProblem(field: NamedField | undefined, operator: string, value: unknown): string | undefined {
   const isLiteral = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
   if (field === undefined || !isLiteral) return undefined;

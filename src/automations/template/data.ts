@@ -1,6 +1,6 @@
 /**
- * What templates read: plain copies of the event and of what the steps brought, so that no template reaches a function, a getter or a
- * prototype of ours. Every object prints as JSON, and a step as its text.
+ * The data that templates read: plain copies of the event and of the results of steps, so that no template reaches a function, a getter
+ * or a prototype of ours. Every object prints as JSON, and a step as its text.
  */
 import { noJsonProblem } from "../json-output.js";
 import type { NoValueOf, StepFailure, StepResult } from "../step.js";
@@ -10,7 +10,7 @@ import { liquid } from "./engine.js";
 export class NoValue extends Error {
   constructor(
     message: string,
-    /** What an output prints in its place. */
+    /** The text that an output prints in its place. */
     readonly shown: string,
   ) {
     super(message);
@@ -22,7 +22,7 @@ class NoJson extends Error {}
 export const noValueIn = (error: unknown) => causeIn(error, NoValue);
 export const isNoJson = (error: unknown) => causeIn(error, NoJson) !== undefined;
 
-/** The library wraps what was thrown, maybe more than once. */
+/** The library wraps thrown errors, maybe more than once. */
 function causeIn<T extends Error>(error: unknown, kind: new (...given: never[]) => T): T | undefined {
   if (typeof error !== "object" || error === null) return undefined;
   if (error instanceof kind) return error;
@@ -89,8 +89,8 @@ function withTiming(event: unknown, times: Record<string, unknown>): unknown {
 }
 
 /**
- * A failed step says so wherever its fields are printed: a prompt that quotes it must not look as if there had been nothing. Anything else
- * that reads them, such as a condition, fails: "failed > 0" is not false because the tests were never run.
+ * A failed step shows its failure wherever its fields are printed: a prompt that quotes it must not look as if there had been nothing.
+ * Anything else that reads them, such as a condition, fails: "failed > 0" is not false because the tests were never run.
  */
 function stepData(outcome: StepResult | StepFailure | undefined, index: number, fields: readonly string[]): unknown {
   if (outcome === undefined) return undefined;
@@ -127,7 +127,7 @@ function withoutJson(data: object, index: number, why: string): object {
   return Object.defineProperty(data, "json", { get, enumerable: false });
 }
 
-/** The server said null, which is asked for and printed as such; what reads a field of it has no answer. */
+/** The server answered null, which templates may ask for and print; a read of a field of it has no answer. */
 function withNullJson(data: object, index: number): object {
   const value = Object.assign(Object.create(liquid().Drop.prototype), {
     valueOf: () => null,
@@ -162,7 +162,7 @@ function isAbsent(target: object, key: string | symbol): boolean {
   return !(Array.isArray(target) && (key === "first" || key === "last"));
 }
 
-/** As JSON would carry it, without functions, cycles and bytes. */
+/** Copies a value as JSON would carry it, without functions, cycles and bytes. */
 function plain(value: unknown, depth: number, above: Set<object>, reads?: ProxyHandler<object>): unknown {
   if (typeof value === "bigint") return String(value);
   if (typeof value === "function" || typeof value === "symbol") return undefined;

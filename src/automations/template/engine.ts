@@ -22,11 +22,14 @@ const RENDER_LIMIT_MS = 1000;
 const FOREIGN_TAGS = ["include", "render", "layout", "block"];
 
 export const plainEngine = once(() => createEngine(printed));
-/** What it prints is enclosed, so that a model can be told where data begins and ends. */
+/** Encloses each printed value, so that a model can learn where data starts and ends. */
 export const fencingEngine = once(() => createEngine((value) => asData(printed(value))));
-/** Links in what it prints show where they lead: a stranger's `[invoice](https://…)` is shown as it was written. So is all of a message that is plain. */
+/**
+ * Links in printed values show where they lead: a stranger's `[invoice](https://…)` is shown as it was written. So is all of a message
+ * that is plain.
+ */
 export const linklessEngine = once(() => createMarkdownEngine((_, escaped) => escaped));
-/** The same in code, where an escape would be shown. */
+/** Does the same in code, where an escape would be shown. */
 export const codeEngine = once(() => createMarkdownEngine(inBothForms));
 
 function createMarkdownEngine(print: (text: string, escaped: string) => string): Liquid {
@@ -45,12 +48,12 @@ function createMarkdownEngine(print: (text: string, escaped: string) => string):
   return engine;
 }
 
-/** What it prints is one quoted value of a command line. */
+/** Prints each value as one quoted value of a command line. */
 export const quotingEngine = once(() => createEngine((value) => quoteValue(printed(value))));
 
-/** What it prints is encoded for an address, but for slashes: as the last filter, `url_encode` encodes these, too. */
+/** Encodes each printed value for an address, but for slashes: as the last filter, `url_encode` encodes these, too. */
 export const addressEngine = once(() => createAddressEngine((text) => text));
-/** The same in the path of a Markdown link's address: there, no value takes a step upwards. */
+/** Does the same in the path of a Markdown link's address: there, no value takes a step upwards. */
 export const linkPathEngine = once(() =>
   createAddressEngine((text) => {
     if (!text.split(/\/|%2F|%5C/).includes("..")) return text;
@@ -66,7 +69,7 @@ function createAddressEngine(finish: (encoded: string) => string): Liquid {
   return engine;
 }
 
-/** What it prints is encoded as a name or value of a form. Filters that encode have nothing left to do. */
+/** Encodes each printed value as a name or value of a form. Filters that encode have nothing left to do. */
 export const formEngine = once(() => {
   const engine = createEngine(encoded);
   for (const filter of ["url_encode", "cgi_escape", "uri_escape"]) engine.registerFilter(filter, printed);
@@ -102,13 +105,13 @@ function createEngine(outputEscape: OutputEscape): Liquid {
     dateFormat: "%Y-%m-%dT%H:%M:%SZ",
     outputEscape,
   });
-  // It would print without `outputEscape`.
+  // The filter would print without `outputEscape`.
   engine.unregisterFilter("raw");
   for (const tag of FOREIGN_TAGS) delete engine.tags[tag];
   return engine;
 }
 
-/** What `{{ … }}` prints: text as it is, nothing for nothing, and everything else as JSON instead of `[object Object]`. */
+/** The output of `{{ … }}`: text as it is, nothing for nothing, and everything else as JSON instead of `[object Object]`. */
 function printed(value: unknown): string {
   if (typeof value === "string") return value;
   // `nil`, `empty` and `blank` of a template are objects of the library.

@@ -1,4 +1,4 @@
-/** What filters name in their arguments: fields of the items of a list, and the form of a date. */
+/** Names in the arguments of filters: fields of the items of a list, and the form of a date. */
 import type { Output, Value } from "liquidjs";
 import { timezoneProblem } from "../../lib/time/timezone.js";
 import { isNoJson, noValueIn } from "./data.js";
@@ -20,7 +20,7 @@ const BY_FIELD: ReadonlySet<string> = new Set([
   "has",
 ]);
 
-/** What comes out is a list of items that went in. */
+/** Filters that return a list of items of their input. */
 const KEEPS_ITEMS: ReadonlySet<string> = new Set([
   "where",
   "reject",
@@ -58,9 +58,9 @@ export function letDefaultStandIn({ filters, initial }: Value): void {
   };
 }
 
-/** What comes out is the text that went in, in another form. */
+/** Filters that return the text of their input, in another form. */
 const KEEPS_TEXT: ReadonlySet<string> = new Set([
-  // What the library calls the last filter, which is the engine's own and prints.
+  // The library's name of the last filter, which is the engine's own and prints.
   "[object Function]",
   ..."append prepend capitalize downcase upcase strip lstrip rstrip strip_html strip_newlines newline_to_br".split(" "),
   ..."normalize_whitespace truncate truncatewords escape escape_once xml_escape plain default".split(" "),

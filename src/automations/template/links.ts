@@ -9,10 +9,10 @@ import { childrenOf } from "./paths.js";
 /** `https://…` of `[words](https://…)`, with the tags in it. */
 const ADDRESS = /(?<=\]\(\s*<?)https?:(?:\{\{.*?\}\}|\{%.*?%\}|[^\s)>])*/gis;
 
-/** The same, and those that start with a tag. */
+/** The same addresses, and those that start with a tag. */
 const WRITTEN = /(?<=\]\(\s*<?)(?=https?:|\{[{%])(?:\{\{.*?\}\}|\{%.*?%\}|[^\s)>])*/gis;
 
-/** What `assign` and `capture` give a name to. */
+/** The values to which `assign` and `capture` give a name. */
 const NAMED = /\b(?:assign|capture)\s+["']?([\w-]+)(?:["']?\s*=.*?%\}|.*?endcapture)/gs;
 
 /** The addresses of links, each with all of which it is put together. */
@@ -24,7 +24,7 @@ export function linkAddresses(source: string): { address: string; whole: string 
   });
 }
 
-/** Changes what is parsed: what stands in the address of a link prints as a part of an address. */
+/** Changes the parsed template: outputs in the address of a link print as a part of an address. */
 export function encodeInLinks(parsed: readonly Template[], source: string): void {
   for (const { index, 0: address } of source.matchAll(ADDRESS))
     for (const output of outputsIn(parsed)) {
@@ -37,7 +37,7 @@ export function encodeInLinks(parsed: readonly Template[], source: string): void
 /** From the first backquotes to as many; `settleCode` sees whether the parser takes it for code, too. */
 const CODE = /(?<![`~\\])(`+|~{3,})(?![`~]).*?(?<![`~])\1(?![`~])/gs;
 
-/** Changes what is parsed: what stands in code prints in both forms. */
+/** Changes the parsed template: outputs in code print in both forms. */
 export function showInCode(parsed: readonly Template[], source: string): void {
   const code = [...source.matchAll(CODE)].map(({ index, 0: { length } }) => ({ from: index, to: index + length }));
   for (const output of printedIn(parsed))
@@ -48,7 +48,7 @@ function print(output: Output, engine: Liquid): void {
   output.value = (engine.parse(output.token.getText()) as [Output])[0].value;
 }
 
-/** What `capture` names may be compared. */
+/** The outputs that are printed. Those in a `capture` are left out: its text may be compared. */
 export const printedIn = (templates: readonly Template[]) => outputsIn(templates, liquid().CaptureTag);
 
 function outputsIn(templates: readonly Template[], except?: typeof CaptureTag): Output[] {

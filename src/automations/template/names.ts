@@ -16,7 +16,7 @@ import { ITEM, isNested, type Path, readsOf, valuesIn } from "./paths.js";
 export interface StepNames {
   readonly name: string;
   readonly fields?: Readonly<Record<string, FieldType>>;
-  /** What the items of its lists are; of a list that is not there nothing is known. */
+  /** The schemas of the items of its lists; for a list that is not there, nothing is known. */
   readonly items?: Readonly<Record<string, JsonSchema>>;
   /** See `Step`. */
   readonly okWord?: string | undefined;
@@ -31,7 +31,7 @@ export function fieldSchema({ items }: StepNames, field: string, type: FieldType
   return type === "array" ? { type, items: items?.[field] ?? {} } : { type };
 }
 
-/** What a template may name. */
+/** The names that a template may use. */
 export interface TemplateNames {
   /** Absent: any field of the event. */
   readonly event?: JsonSchema;
@@ -39,7 +39,7 @@ export interface TemplateNames {
   readonly steps: readonly StepNames[];
 }
 
-/** What is wrong with the names and the filters; empty when all is well. */
+/** The problems of the names and the filters; empty when all is well. */
 export function nameProblems(engine: Liquid, template: Template[], source: string, names: TemplateNames): string[] {
   const { paths, comparisons, conditions } = readsOf(engine, template);
   const filters = valuesIn(template).flatMap((value) => value.filters);
@@ -88,7 +88,7 @@ function inEvent(path: Path, schema: JsonSchema): Found {
   return inValue(path, schema, { name: "event", isSure: true });
 }
 
-/** What a path into a value of this schema leads to; `of`: what is known of the value. */
+/** Finds where a path into a value of this schema leads; `of`: the known facts about the value. */
 function inValue(path: Path, schema: JsonSchema, of: Omit<NamedField, "schema" | "root">): Found {
   let at = schema;
   let { name: place, isSure } = of;
@@ -161,7 +161,7 @@ function suggest(name: string, candidates: Iterable<string>): string {
   return known.length === 0 ? "" : `; there is ${known.slice(0, 12).join(", ")}`;
 }
 
-/** A template that reads nothing of the run prints the same each time: what that is, is known when it is loaded. At most one sentence. */
+/** A template that reads nothing of the run prints the same each time, so its output is known at load. At most one sentence. */
 function constantProblem(source: string): string[] {
   try {
     if (!isBlank(String(plainEngine().parseAndRenderSync(source)))) return [];

@@ -1,4 +1,7 @@
-/** Every path that a template reads, and every comparison in it, from the event, the steps or the times on: what `for` and `assign` name is traced to where it comes from. */
+/**
+ * Every path that a template reads, and every comparison in it, from the event, the steps or the times on: names of `for` and `assign`
+ * are traced to their origin.
+ */
 import type { Arguments, ForTag, Liquid, Template, Value, Variable } from "liquidjs";
 import { liquid } from "./engine.js";
 import { fieldsOf, keepsItems } from "./filters.js";
@@ -13,7 +16,7 @@ export const isNested = (segment: unknown): segment is Variable => segment insta
 
 type Argument = Arguments extends Iterable<infer One> ? One : never;
 
-/** Undefined: it is not known what the name means. */
+/** Undefined: the meaning of the name is not known. */
 type Names = Map<string, Path | undefined>;
 
 /** A variable beside a value that is written out: `steps[0].status == 503`. */
@@ -28,7 +31,7 @@ export interface Comparison {
 export interface Reads {
   readonly paths: readonly Path[];
   readonly comparisons: readonly Comparison[];
-  /** Those that are a condition, or a part of one with `and`, `or` and `not`, by themselves. */
+  /** Paths that are a condition, or a part of one with `and`, `or` and `not`, by themselves. */
   readonly conditions: readonly Path[];
 }
 
@@ -63,7 +66,7 @@ export function readsOf(engine: Liquid, templates: readonly Template[]): Reads {
     const isAssign = template instanceof liquid().AssignTag;
     for (const { content } of template.localScope?.() ?? []) {
       const to = isAssign ? resolve(plainPath(engine, givenBy(template)) ?? [], block) : undefined;
-      // Set twice, and it depends on the run which holds.
+      // For a name that is set twice, the run decides which value holds.
       assigned.set(content, assigned.has(content) ? undefined : to);
     }
     const inner = new Map(block);
@@ -75,7 +78,7 @@ export function readsOf(engine: Liquid, templates: readonly Template[]): Reads {
     visitAll(childrenOf(template), inner);
   }
 
-  /** Its operators follow what they are for, as the library evaluates them. */
+  /** The operators of an expression follow their operands, as the library evaluates them. */
   function readExpression(value: Value, { token }: Template, block: Names): void {
     const operands: (Argument | undefined)[] = [];
     for (const one of value.initial.postfix) {
@@ -101,7 +104,7 @@ export function readsOf(engine: Liquid, templates: readonly Template[]): Reads {
   }
 
   function compare(operator: string, left: Argument | undefined, right: Argument | undefined, block: Names): void {
-    // Only the left one holds what is looked for.
+    // Only the left side holds the value that is looked for.
     const sides =
       operator === "contains"
         ? [[left, right]]
@@ -116,7 +119,7 @@ export function readsOf(engine: Liquid, templates: readonly Template[]): Reads {
     }
   }
 
-  /** Undefined when nothing is known of where it leads. */
+  /** Undefined when it is not known where the path leads. */
   function resolve(segments: Path, block: Names): Path | undefined {
     const [root, ...rest] = segments;
     if (root === undefined) return undefined;
@@ -136,7 +139,7 @@ export function valuesIn(templates: readonly Template[]): Value[] {
   ]);
 }
 
-/** With those in the brackets of others: `event.tasks[event.index]`. */
+/** Gives the variables, with those in the brackets of others: `event.tasks[event.index]`. */
 function variablesIn(engine: Liquid, given: Argument[]): Variable[] {
   // One template with these arguments and nothing else: the library finds the variables in them.
   const found = engine.analyzeSync([{ arguments: () => given } as unknown as Template], { partials: false });
@@ -157,7 +160,7 @@ function firstPath(engine: Liquid, value: Argument | undefined): Path | undefine
   return variablesIn(engine, [token as Argument])[0]?.segments;
 }
 
-/** What an `assign` gives: the library does not declare it. */
+/** The value that an `assign` gives: the library does not declare it. */
 const givenBy = (assign: Template) => (assign as unknown as { value: Argument }).value;
 
 /** No tag that is left reads other files, so nothing is waited for. */

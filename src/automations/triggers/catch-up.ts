@@ -1,4 +1,4 @@
-/** What all timed triggers share: whether a time that was missed while the gateway was down is made good. */
+/** The setting that all timed triggers share: whether a time that was missed while the gateway was down is made good. */
 import { z } from "zod";
 
 export const catchUp = z

@@ -1,4 +1,7 @@
-/** `cron: "0 9 * * MON-FRI"` with a time zone. A fixed time that a clock change skips comes right after it; one that it repeats comes once. */
+/**
+ * `cron: "0 9 * * MON-FRI"` with a time zone. A fixed time that a clock change skips comes right after it; one that it repeats comes
+ * once.
+ */
 import { z } from "zod";
 import { cronProblem } from "../../lib/time/cron.js";
 import { localTimezone, timezone } from "../../lib/time/timezone.js";

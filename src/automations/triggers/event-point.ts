@@ -29,14 +29,17 @@ export function eventPoint(event: string, { description, schema }: EventSpec): E
 
 const anyBody = z.record(z.string(), z.unknown());
 
-/** A body that is no object is fired as `{ value }`. What is made up may miss a constraint, such as a pattern; the fields are known all the same. */
+/**
+ * A body that is no object is fired as `{ value }`. An example that is made up may miss a constraint, such as a pattern; its fields are
+ * known all the same.
+ */
 function payloadOf(schema: EventSpec["schema"]): Pick<EventPoint, "payload" | "example"> {
   if (schema === undefined) return { payload: anyBody, example: {} };
   const body = compileEventSchema(schema);
   const json = jsonSchemaOf(body);
   if (isOfTypes(json, json, (type) => type === "object"))
     return { payload: body as EventPoint["payload"], example: exampleOf(schema) as Record<string, unknown> };
-  // A reference to the whole schema would be one to what holds the body.
+  // A reference to the whole schema would be one to the map that holds the body.
   const isKnown = isOfTypes(json, json, (type) => type !== "object") && !JSON.stringify(json).includes('"$ref":"#"');
   if (!isKnown) return { payload: anyBody, example: {} };
   const { $defs, definitions }: JsonSchema = json;

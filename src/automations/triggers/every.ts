@@ -18,7 +18,7 @@ export const everyOptions = z
   })
   .transform(({ every, catch_up }): TriggerOf<"every"> => ({ kind: "every", everyMs: every, catchUp: catch_up }));
 
-/** Keeps its rhythm while firings are on time; one that came late starts the rhythm anew, so that two never follow closely. */
+/** Keeps its rhythm while firings are on time; a late firing restarts the rhythm, so that two never follow closely. */
 export function nextEvery({ everyMs }: TriggerOf<"every">, now: number, lastDue: number | undefined): number {
   return lastDue !== undefined && lastDue + everyMs > now ? lastDue + everyMs : now + everyMs;
 }

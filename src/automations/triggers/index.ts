@@ -1,4 +1,4 @@
-/** The table of triggers: what may stand under `trigger:`. */
+/** The table of triggers that may be under `trigger:`. */
 import { z } from "zod";
 import { nearest } from "../../lib/validation/nearest.js";
 import { PLAIN_MANY } from "../../lib/validation/plain-issues.js";
@@ -11,7 +11,7 @@ import { eventOptions } from "./event.js";
 import { everyOptions } from "./every.js";
 import { filesOptions } from "./files.js";
 
-/** By the key that says which it is. */
+/** The options of each trigger, by the key that names its kind. */
 export const triggerKinds = {
   every: everyOptions,
   cron: cronOptions,

@@ -20,12 +20,12 @@ export interface Ingested {
   added(work: NewPending): void;
   /** How many events of this name were not fired yet. */
   waiting(name: string): number;
-  /** Starts what an earlier process left, and what came before. Does nothing the second time. */
+  /** Fires the events that an earlier process left, and those that came before. The second call does nothing. */
   resume(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** To be written with the event. Events of one name are handled in order. */
+/** The work that is written with the event. Events of one name are handled in order. */
 export const workOf = (event: Pick<IngestedEvent, "id" | "name">): NewPending => ({
   id: dispatchOf(event),
   kind: INGESTED_EVENT,
@@ -35,8 +35,8 @@ export const workOf = (event: Pick<IngestedEvent, "id" | "name">): NewPending =>
 });
 
 /**
- * What stands under `events:` becomes hook points; call it before the hooks that want them are registered. `broken`: names of events
- * that are refused for what is wrong with them. A plugin's hook there waits for them like any other, so that its other hooks work.
+ * Makes hook points of the events under `events:`; call it before the hooks that want them are registered. `broken`: names of events that
+ * are refused because of their problems. A plugin's hook there waits for them like any other, so that its other hooks work.
  */
 export function declareEvents(
   registry: HookRegistry,
@@ -48,7 +48,7 @@ export function declareEvents(
 }
 
 const unspecified = (names: Iterable<string>): Record<string, EventSpec> =>
-  // What is wrong with an event may be its name.
+  // The name of an event may be its problem.
   Object.fromEntries([...names].filter((name) => /^[A-Za-z0-9_-]+$/.test(name)).map((name) => [name, {}]));
 
 /** The points of events that are declared no more; call it when no hook of the configuration wants them. Throws while a plugin does. */
@@ -63,7 +63,7 @@ export function withdrawEvents(
 }
 
 export function createIngested({ store, pending, runs, registry, logger }: Deps): Ingested {
-  /** What came before the start: what an earlier process left is older. */
+  /** Events that came before the start: those that an earlier process left are older. */
   let early: NewPending[] | undefined = [];
   pending.handle(
     INGESTED_EVENT,
@@ -90,13 +90,16 @@ export function createIngested({ store, pending, runs, registry, logger }: Deps)
       return;
     }
     const body = isRecord(payload) ? { ...payload } : { value: payload };
-    // The same dispatch id when it is fired again: what was recorded for it is not recorded twice.
+    // The dispatch id is the same when the event fires again: the results that are recorded for it are not recorded twice.
     const firing = { dispatchId: dispatchOf(event), cause: await causeOf(event) };
     const events = registry.declare(point);
     await events.fireVoid(point.name, body, undefined, { ...firing, attempt }).catch(inJournal);
   }
 
-  /** A hook that posts to us names its run as the event's id: then that caused it, and what starts itself in this way is cut. */
+  /**
+   * A hook that posts to us names its run as the event's id: then that run is the cause, and a hook that starts itself in this way is
+   * cut.
+   */
   async function causeOf({ id, name, cause }: IngestedEvent): Promise<Cause> {
     if (cause !== undefined) return cause;
     const run = await runs.get(id.slice(name.length + 1));
@@ -122,7 +125,7 @@ export function createIngested({ store, pending, runs, registry, logger }: Deps)
 
 const dispatchOf = ({ id }: Pick<IngestedEvent, "id">) => `d_event_${id}`;
 
-/** That a fail-closed hook failed is in the journal; the event happened all the same. */
+/** The failure of a fail-closed hook is in the journal; the event happened all the same. */
 export function inJournal(error: unknown): void {
   if (!(error instanceof HookFailedError)) throw error;
 }

@@ -28,7 +28,7 @@ export function firstTime(trigger: TimedTrigger, now: number): number | undefine
     case "cron":
       return nextCron(trigger, now);
     case "at":
-      // What is long past was meant for a time before this gateway: it is told, and not done.
+      // A time that is long past was meant for a time before this gateway: it is reported, and does not fire.
       return trigger.at >= now - LATE_MS ? trigger.at : undefined;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Hooks that time starts. The rows say when each fires next; a pass over one that is due stores its run and moves its next time in
- * one transaction, so that a crash loses neither and another process cannot do it again.
+ * Hooks that time starts. The rows show when each hook fires next; a pass over a row that is due stores its run and moves its next time
+ * in one transaction, so that a crash loses neither and another process cannot do it again.
  */
 import { isTimed, type TriggerState } from "../../domain/automation.js";
 import type { Work } from "../../domain/work.js";
@@ -34,7 +34,7 @@ class TimedHooks implements Omit<Triggers, "ingested" | "waitingEvents" | "relea
   readonly #deps: Deps;
   readonly #startedAt: number;
   #timed = new Map<string, Timed>();
-  /** As last read or written here. */
+  /** The states as last read or written here. */
   readonly #states = new Map<string, TriggerState>();
   /** Hooks whose only time came during a pause. */
   readonly #skipped = new Set<string>();
@@ -215,7 +215,9 @@ function nextOf({ hookId, schedule, nextAt, lastAt }: TriggerState): NextFire | 
   return { hookId, schedule, at: nextAt, lastAt };
 }
 
-/** The problem of a hook whose only time is past, by the rules of a start. `known`: its stored state; a time that is planned is made good. */
+/**
+ * The problem of a hook whose only time is past, by the rules of a start. `known`: its stored state; a time that is planned is made good.
+ */
 export function longPast(
   { id, trigger }: Definition,
   now: number,

@@ -37,11 +37,11 @@ export interface TriggerDeps {
    */
   admitDue(definition: Definition, start: DueStart): Promise<{ run: AutomationRun; stored(): void }>;
   /**
-   * The same for a time that comes during a pause, ended as skipped. Undefined when this pause is on record for the hook, or is not the
-   * reason. The only time of a hook is always recorded.
+   * Does the same for a time that comes during a pause: the run is ended as skipped. Undefined when this pause is on record for the hook,
+   * or is not the reason. The only time of a hook is always recorded.
    */
   draftPaused(definition: Definition, start: DueStart): Promise<{ run: AutomationRun; stored(): void } | undefined>;
-  /** It is on record that a pause skipped the only time of a hook. */
+  /** A pause that skipped the only time of the hook is on record. */
   wasPaused(definition: Definition, at: number): Promise<boolean>;
   /** Nothing starts the hook until a person lets it run: it seems to start itself through files. */
   held(definition: Definition, reason: string): void;
@@ -78,15 +78,15 @@ export interface Triggers {
   sync(definitions: readonly Definition[], broken?: readonly string[]): Promise<void>;
   /** A hook was switched on: a one-shot whose time came meanwhile fires now. */
   wake(hookId: string): void;
-  /** What was held because the hook seems to start itself starts it now. True when something was held. */
+  /** Starts the hook with the changes that were held because it seems to start itself. True when something was held. */
   release(hookId: string): Promise<boolean>;
   /** An event was accepted, with this work. */
   ingested(work: NewPending): void;
   /** How many events of this name were not fired yet. */
   waitingEvents(name: string): number;
-  /** What fires when, soonest first. */
+  /** The next firings, soonest first. */
   next(): NextFire[];
   problems(): TriggerProblem[];
-  /** Nothing fires any more; resolves when what was under way has been fired. */
+  /** Nothing fires any more; resolves when everything under way has been fired. */
   stop(): Promise<void>;
 }

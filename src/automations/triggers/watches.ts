@@ -1,4 +1,4 @@
-/** The watches of all `files:` hooks. A watch ends and begins anew only when its hook selects other files. */
+/** The watches of all `files:` hooks. A watch is replaced only when its hook selects other files. */
 
 import { errorMessage } from "../../lib/errors.js";
 import { isMissing } from "../../lib/files/list-folder.js";
@@ -16,7 +16,7 @@ const PATIENCE_MS = 15_000;
 export interface Watches {
   sync(definitions: readonly Definition[], broken?: readonly string[]): Promise<void>;
   problems(): TriggerProblem[];
-  /** What was held because the hook seems to start itself starts it now. True when something was held. */
+  /** Starts the hook with the changes that were held because it seems to start itself. True when something was held. */
   release(hookId: string): Promise<boolean>;
   stop(): Promise<void>;
 }
@@ -38,14 +38,14 @@ export function createWatches(deps: WatchDeps): Watches {
       const watch = kept?.watch ?? openWatch(definition, trigger, deps);
       if (kept === undefined) fresh.push(watch);
       open.set(name, { hookId: definition.id, hash: definition.hash, watch });
-      // It may have been corrected.
+      // The hook may have been corrected.
       if (kept !== undefined && kept.hash !== definition.hash) await watch.release();
     }
     await forgetOthers(new Set(broken));
     await inPatience(Promise.all(fresh.map(taken)));
   }
 
-  /** A hook that is held and selects other files from now on, as a correction of it does: what changed meanwhile is still found. */
+  /** A hook that is held and selects other files from now on, as a correction of it does: changes in the meantime are still found. */
   async function carryOver(definition: Definition, trigger: TriggerOf<"files">): Promise<void> {
     const key = watchKey(definition.id, trigger, definition.folder);
     if ((await deps.store.get(key)) !== undefined) return;

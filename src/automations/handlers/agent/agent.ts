@@ -118,7 +118,7 @@ const BOUNDS = {
 interface Fence {
   /** A text as the template left it: its marks become tags. */
   apply(text: string): string;
-  /** What the model is told about them. */
+  /** The explanation of the tags for the model. */
   readonly rules: string;
 }
 

@@ -1,4 +1,4 @@
-/** The buttons of a hook's message: what is wrong with one, before a person presses it. */
+/** The problems of the buttons of a hook's message, before a person presses one. */
 import { type ButtonProblem, pressProblems } from "../../../domain/chat/button-problems.js";
 import { type CommandSpec, quoteValue } from "../../../domain/chat/command.js";
 import type { Button } from "../../../domain/chat/message.js";
@@ -10,12 +10,12 @@ import { isTemplate } from "../../template/is-template.js";
 type ButtonSpec = Pick<Button, "label" | "url" | "action">;
 type CommandAction = Extract<Button["action"], { kind: "command" }>;
 
-/** What a reader cannot see, and what turns the direction of the text: a label could show other words than it has. */
+/** Characters that a reader cannot see or that turn the direction of the text: a label could show other words than it has. */
 const HIDDEN = /[\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/u;
 /** Joiners make one sign of two, in emoji and in scripts beyond Latin, Greek and Cyrillic. */
 const LONE_JOINER = /(?<![\u0530-\u{10FFFF}])[\u200C\u200D]|[\u200C\u200D]$/u;
 
-/** `isRendered`: what looks like a template is none any more. Before, templates are not judged. */
+/** `isRendered`: a text that looks like a template is none any more. Before, templates are not judged. */
 export function wantedProblems({ label, url, action }: ButtonSpec, isRendered = false): ButtonProblem[] {
   const problems: ButtonProblem[] = [];
   const add = (message: string, ...path: string[]) => problems.push({ path, message });
@@ -28,7 +28,7 @@ export function wantedProblems({ label, url, action }: ButtonSpec, isRendered = 
 
 /**
  * Command lines of buttons that cannot work, as the parser of commands reads them. A value of a template counts as any value.
- * `hooksAndPoints`: all that there are; undefined when they are not known.
+ * `hooksAndPoints`: all existing ones; undefined when they are not known.
  */
 export function commandProblems(
   buttons: readonly (readonly ButtonSpec[])[] = [],
@@ -42,7 +42,7 @@ export function commandProblems(
   });
 }
 
-/** Stands for what a template or a person fills in. */
+/** Replaces a value that a template or a person fills in. */
 const ANY = "\uE0D2";
 
 function lineProblem(

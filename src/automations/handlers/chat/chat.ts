@@ -1,4 +1,4 @@
-/** `run: chat`: says something at one or more addresses, through the outbox. A run that is done again says nothing twice. */
+/** `run: chat`: posts a message at one or more addresses, through the outbox. A run that is repeated posts nothing twice. */
 import { type Address, formatAddress } from "../../../domain/chat/address.js";
 import { shortenMessage } from "../../../domain/chat/long-message.js";
 import type { OutboundMessage } from "../../../domain/chat/message.js";
@@ -41,14 +41,14 @@ export const chatHandler: Handler<ChatOptions> = {
 
 interface Said {
   to: string;
-  /** The delivery that says it; of an edit, the one that said it first. */
+  /** The delivery that posts the message; of an edit, the delivery that posted it first. */
   delivery?: string;
   edited?: boolean;
   /** The delivery that edits it. */
   edit?: string;
-  /** The thread it went to. */
+  /** The thread of the message. */
   thread?: string;
-  /** Why it went to the chat itself, where a thread was wanted. */
+  /** Why the message went to the chat itself, where a thread was wanted. */
   noThread?: string;
   error?: string;
   retryable?: boolean;
@@ -110,7 +110,7 @@ async function editLast(
   try {
     return { delivery: last, edit: await reach.edit(last, message, { cause }) };
   } catch (error) {
-    // Swept away, or posted before the store was moved: it is said anew.
+    // The delivery was swept away, or posted before the store was moved: the message is posted again.
     if (error instanceof HookgateError && error.code === "DELIVERY_UNKNOWN") return undefined;
     throw error;
   }

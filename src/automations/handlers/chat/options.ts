@@ -10,7 +10,7 @@ import { isTemplate } from "../../template/is-template.js";
 import { linkAddresses } from "../../template/links.js";
 import { wantedProblems } from "./buttons.js";
 
-/** What is written in a definition is used, or refused. */
+/** A setting in a definition is used or refused. */
 const [commandAction, sayAction] = buttonAction.options;
 const writtenForm = form.extend({ fields: z.array(form.shape.fields.element.strict()).min(1).max(5) }).strict();
 const writtenCard = card.extend({ fields: z.array(cardField.strict()).optional() }).strict();
@@ -111,7 +111,7 @@ export const chatOptions = chatForm
   });
 export type ChatOptions = z.output<typeof chatForm>;
 
-/** With a value that decides about it: the server stands before it, or it starts with the value. */
+/** An address with a value that decides about it: the server is before the value, or the address starts with the value. */
 const OPEN_ADDRESS = /^(?:https?:.*)?\{[{%]/is;
 
 /** `{event.message.text}` */
@@ -122,7 +122,7 @@ export function addressProblem(url: string): string | undefined {
   return isWebAddress(url) ? undefined : `expected an address that starts with https: or http:, got "${url}"`;
 }
 
-/** Nothing that a reader would see. A template may fill in something. */
+/** The message has nothing that a reader would see. A template may fill in something. */
 export function isEmpty({ text, card: frame }: Pick<ChatOptions, "text" | "card">): boolean {
   const parts = [text, frame?.title, frame?.text, ...(frame?.fields?.map(({ value }) => value) ?? [])];
   return parts.every((part) => part === undefined || isBlank(part));

@@ -1,6 +1,6 @@
 /**
- * One request and the redirects that it may follow. Here and not below, because every hop to the same origin is signed anew, and because a redirect
- * that would turn a POST into a GET (301, 302, 303) would deliver nothing: it is an answer like any other.
+ * One request and the redirects that it may follow. They are here and not below, because every hop to the same origin is signed again,
+ * and because a redirect that would turn a POST into a GET (301, 302, 303) would deliver nothing: it is an answer like any other.
  */
 import type { GuardedResponse } from "../../../lib/outgoing/request.js";
 import type { RunContext } from "../../run-context.js";
@@ -13,7 +13,7 @@ export interface Sendable {
   headers: Readonly<Record<string, string>>;
 }
 
-/** The headers that another origin gets. Logins and the signature were meant for the first one, to which the other could send them. */
+/** The headers that another origin gets. Logins and the signature were meant for the first origin; the other one could send them there. */
 const FOR_ANYBODY: ReadonlySet<string> = new Set(["accept", "content-type", "user-agent"]);
 
 export async function requestFollowing(

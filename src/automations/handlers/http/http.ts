@@ -1,4 +1,4 @@
-/** `run: http`: tells another system by a signed request, until it has heard or the attempts are used up. */
+/** `run: http`: notifies another system by a signed request, until that system has heard or the attempts are used up. */
 
 import { errorMessage, HookgateError } from "../../../lib/errors.js";
 import { backoffMs } from "../../../lib/time/backoff.js";
@@ -45,7 +45,7 @@ export const httpHandler: Handler<HttpOptions> = {
 };
 
 interface Prepared extends Sendable {
-  /** What a person may read of it. */
+  /** The part of the request that a person may read. */
   rendered: string;
 }
 
@@ -53,7 +53,7 @@ function prepare(options: HttpOptions, context: RunContext): Prepared {
   const given = options.body ?? (options.method === "GET" ? undefined : defaultBody(context));
   const { body, headers } = compose(given, options.headers);
   const authorized = { ...headers, ...authHeaders(options.auth, context.reach) };
-  // Made once for nothing but its errors: a secret that is missing or no key is told before anything goes out.
+  // Made once only for its errors: a secret that is missing or no key is reported before anything goes out.
   signatureHeaders(options, body ?? "", context);
   const { url, shown } = targetOf(options, context.reach);
   const line = `${options.method} ${shown}`;
@@ -97,7 +97,7 @@ async function deliver(request: Prepared, options: HttpOptions, context: RunCont
     try {
       await wait(clock, pauseMs, signal);
     } catch {
-      // The run's deadline came during the pause: what the last attempt met is the better reason.
+      // The run's deadline came during the pause: the failure of the last attempt is the better reason.
       return result.kind === "failed" ? { ...result, timedOut: true } : result;
     }
   }

@@ -1,4 +1,4 @@
-/** What proves to the receiver that a request is ours, and lets it know one that comes twice. */
+/** Headers that prove to the receiver that a request is ours, and let it recognize a request that comes twice. */
 import { createHmac } from "node:crypto";
 import { sign } from "../../../lib/signing/webhook-signature.js";
 import { needSecret } from "../../outgoing/authorize.js";

@@ -1,4 +1,4 @@
-/** What an answer means: passed, decided, failed, or worth another attempt. */
+/** The meaning of an answer: passed, decided, failed, or worth another attempt. */
 import type { HookgateError } from "../../../lib/errors.js";
 import type { GuardedResponse } from "../../../lib/outgoing/request.js";
 import { isTransientStatus, retryAfterMs } from "../../../lib/retry-after.js";

@@ -28,7 +28,7 @@ export const go: TallyReader = (output) => {
   ];
 };
 
-/** One JSON object a line: `{"Action":"fail","Package":"p","Test":"TestX"}`. */
+/** Go prints one JSON object a line: `{"Action":"fail","Package":"p","Test":"TestX"}`. */
 function goJson(output: string): Tally | undefined {
   const ends = output
     .split("\n")

@@ -1,4 +1,4 @@
-/** Which runner printed this, and what it says. */
+/** Finds the runner that printed an output, and reads its tally. */
 import { stripVTControlCharacters } from "node:util";
 import { cargo, go } from "./compiled.js";
 import { jest, mocha, vitest } from "./javascript.js";

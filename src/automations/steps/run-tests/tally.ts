@@ -1,17 +1,17 @@
-/** What a test run says about itself. */
+/** The result that a test run reports. */
 export interface Tally {
   readonly runner: string;
   readonly passed: number;
   readonly failed: number;
   readonly skipped: number;
-  /** Names of what failed, as far as they were printed. */
+  /** Names of the failed tests, as far as they were printed. */
   readonly failures: readonly string[];
 }
 
 /** Reads the output of one runner: a tally for each summary in it, none when it is another runner's. */
 export type TallyReader = (output: string) => Tally[];
 
-/** All together: a green summary never stands for a red one beside it. */
+/** Adds all tallies: a green summary never hides a red one beside it. */
 export function sumTallies(tallies: readonly Tally[]): Tally {
   return {
     runner: [...new Set(tallies.map((one) => one.runner))].join("+"),

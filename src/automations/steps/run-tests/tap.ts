@@ -31,7 +31,7 @@ export const tap: TallyReader = (output) => {
     {
       runner: "tap",
       passed: lines.length - failed - skipped,
-      // What was planned and never came has failed.
+      // A test that was planned and never came has failed.
       failed: failed + bailed + Math.max(0, planned - lines.length),
       skipped,
       failures: tapFailures(output),
@@ -39,7 +39,7 @@ export const tap: TallyReader = (output) => {
   ];
 };
 
-/** Without those that failed only because one inside of them did (node:test says so in the details below). */
+/** Leaves out tests that failed only because a test inside of them did (node:test reports this in the details below). */
 function tapFailures(output: string): string[] {
   const parts = output.split(/^\s*(?=(?:not )?ok\b)/m);
   return parts

@@ -9,12 +9,12 @@ const ALL = "";
 
 export interface Touched {
   at: number;
-  /** It was gone at that moment, even if it is there when it is read. */
+  /** The file was gone at that moment, even if it is there when it is read. */
   wasDeleted: boolean;
 }
 
 export interface Batches {
-  /** Gives the batch that it is in, and when to look at that. */
+  /** Gives the batch of the file, and when to look at the batch. */
   touch(path: string, how: Touched): { batch: string; dueAt: number };
   dueAt(batch: string): number | undefined;
   /** Path → whether it was gone in between. */

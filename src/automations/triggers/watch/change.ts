@@ -41,7 +41,7 @@ export function operationOf(
   return isSame && !(wasDeleted && before.ctimeMs !== now.ctimeMs) ? undefined : "modified";
 }
 
-/** The same id for the same change, each time it is found; another for every other. */
+/** Gives the same id for the same change, each time it is found, and another id for every other change. */
 export function dispatchIdOf(watchId: string, changes: readonly Change[]): string {
   const hash = createHash("sha256").update(watchId);
   for (const { path, operation, before, now } of changes)

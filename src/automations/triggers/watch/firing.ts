@@ -1,4 +1,4 @@
-/** What a watch fires: `file.changed` for one file, or `folder.changed` for all that changed together. */
+/** The event that a watch fires: `file.changed` for one file, or `folder.changed` for all files that changed together. */
 import { relative } from "node:path";
 import type { fileChanged, folderChanged } from "../../../hooks/catalogue/automation.js";
 import type { Definition, TriggerOf } from "../../definition/definition.js";

@@ -14,7 +14,7 @@ const LOOKS_AFTER_MS = [250, 2_500, 25_000] as const;
 
 export interface FreshFoldersDeps {
   clock: Clock;
-  /** A file that the watcher has not told of, or not as it is now. */
+  /** A file that the watcher has not reported, or not as it is now. */
   file(path: string, stats: Stats): void;
   /** A folder in a fresh one: the watcher may not know it. */
   folder(path: string): void;
@@ -23,9 +23,9 @@ export interface FreshFoldersDeps {
 
 export interface FreshFolders {
   seen(folder: string): void;
-  /** The watcher told of a file. */
+  /** The watcher reported a file. */
   reported(file: string, stats: Stats): void;
-  /** Something happened to what has this name. */
+  /** Something happened to the file or folder of this name. */
   named(path: string): void;
   stop(): void;
 }
@@ -73,7 +73,7 @@ export function createFreshFolders({ clock, file, folder, onError }: FreshFolder
   return {
     seen(fresh) {
       reported.set(fresh, new Map());
-      // Those of one turn together: a tree that is copied has thousands.
+      // Fresh folders of one turn are looked at together: a tree that is copied has thousands.
       if (gathered.push(fresh) === 1)
         setImmediate(() => {
           if (!isStopped) lookAt(gathered, 0);

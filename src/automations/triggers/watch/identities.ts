@@ -1,6 +1,7 @@
 /**
- * Whether folders are still the ones that are watched, and can be read. The system watches what it was given, not a name: a folder that is removed
- * and made again faster than the watcher looks is another one, in which nothing would be seen. It does not watch what cannot be read.
+ * Whether folders are still the ones that are watched, and can be read. The system watches what it was given, not a name: a folder that
+ * is removed and made again faster than the watcher looks is another one, in which nothing would be seen. The system does not watch
+ * folders that cannot be read.
  */
 import type { Stats } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -17,7 +18,10 @@ export interface Identities {
   seen(folder: string, stats: FolderStats | undefined, isUnread?: boolean): void;
   forget(folder: string): void;
   knows(folder: string): boolean;
-  /** Something happened in it or to it: it is looked at soon, and `replaced` told when it is another, is gone, or was made readable or not. */
+  /**
+   * Something happened in the folder or to it: it is looked at soon. `replaced` is called when it is another one, is gone, or was made
+   * readable or not.
+   */
   suspect(folder: string): void;
   stop(): void;
 }
@@ -59,7 +63,10 @@ async function identityOf(folder: string): Promise<string | undefined> {
   }
 }
 
-/** Numbers of removed folders are given to new ones, at once even; when it was made tells them apart (0 where the disk does not know). */
+/**
+ * Numbers of removed folders are given to new ones, at once even; the time of creation distinguishes them (0 where the disk does not know
+ * it).
+ */
 function nameOf({ dev, ino, birthtimeMs }: FolderStats, isUnread: boolean): string {
   return `${dev}:${ino}:${birthtimeMs}${isUnread ? ":unread" : ""}`;
 }

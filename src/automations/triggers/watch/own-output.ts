@@ -1,10 +1,10 @@
 /**
- * Whether a hook's own writing starts it again and again, by itself or through others that watch what it writes. The system does not record
- * the writer of a file, and that one changes while a run is under way proves nothing: people write, too. So each change is put down to a
- * run that may have written it (writers.ts). When that makes a chain of more than eight runs, or twenty runs in a row that may have been
- * started by the hook's own, nothing starts the hook for twice as long as a round took. A change by another writer in that silence releases it.
- * Otherwise one run is tried alone: when no change follows it, the hook is released; when one does, it is held until a person lets it run.
- * Nothing that is held is lost.
+ * Whether a hook's own writing starts it again and again, by itself or through others that watch the files that it writes. The system
+ * does not record the writer of a file, and a change while a run is under way proves nothing: people write, too. So each change is put
+ * down to a run that may have written it (writers.ts). When that makes a chain of more than eight runs, or twenty runs in a row that may
+ * have been started by the hook's own, nothing starts the hook for twice as long as a round took. A change by another writer in that
+ * silence releases it. Otherwise one run is tried alone: when no change follows it, the hook is released; when one does, it is held until
+ * a person lets it run. Nothing that is held is lost.
  *
  * A chain without the hook itself cannot be tried. It is held after the silence if only its own runs were under way all the time, and
  * fired otherwise: it ends, or the hook itself joins it later.
@@ -20,12 +20,12 @@ import { causeBy, LINGER_MS, latestOf, type Writer, type Writers, type Written, 
 export type Verdict = { kind: "fire"; cause?: Cause } | { kind: "hold"; until?: number };
 
 export interface OwnOutput {
-  /** What was known before a restart. */
+  /** Loads the state that was known before a restart. */
   learn(): Promise<void>;
-  /** The verdict on what is about to be fired. `isGone`: it was held, and was undone meanwhile, so there is nothing to try. */
+  /** The verdict on changes that are about to be fired. `isGone`: they were held and undone meanwhile, so there is nothing to try. */
   judge(written: readonly Written[], now: number, isGone?: boolean): Promise<Verdict>;
   fired(dispatchId: string): void;
-  /** A person lets it run, or has corrected it. True when something was held. */
+  /** A person lets the hook run, or has corrected it. True when something was held. */
   release(): Promise<boolean>;
   /** Why nothing starts it at the moment. */
   problem(): string | undefined;
@@ -33,9 +33,9 @@ export interface OwnOutput {
 
 type State =
   | { kind: "calm"; believedUntil: number }
-  /** Nothing starts it for a while. `isRound`: the hook itself is in the chain. */
+  /** Nothing starts the hook for a while. `isRound`: the hook itself is in the chain. */
   | { kind: "suspected"; since: number; quietMs: number; isRound: boolean }
-  /** One run alone; its dispatch, once it was fired. */
+  /** One run alone. `dispatchId`: its dispatch, once it was fired. */
   | { kind: "trial"; since: number; quietMs: number; dispatchId?: string }
   /** Until a person lets it run, also over restarts. */
   | { kind: "held"; reason: string };
@@ -58,7 +58,7 @@ export interface OwnOutputDeps {
   runs: Pick<AutomationRunStore, "list" | "span" | "spans">;
   keyValue: Pick<KeyValueStore, "get" | "set" | "delete">;
   debounceMs: number;
-  /** It is held from now on: people have to know. */
+  /** The hook is held from now on: people have to know. */
   held(reason: string): void;
 }
 
@@ -123,7 +123,7 @@ class OwnOutputWatch implements OwnOutput {
     }
   }
 
-  /** The hook itself is in its chain. */
+  /** The hook itself is in the writer's chain. */
   #isRound({ runs }: Pick<Writer, "runs">): boolean {
     return runs.some((run) => run.hookId === this.#deps.hookId);
   }
@@ -145,13 +145,13 @@ class OwnOutputWatch implements OwnOutput {
     return { kind: "hold", until: now + quietMs };
   }
 
-  /** The deepest, of those in which the hook is if there are such. */
+  /** The deepest writer, among those with the hook in their chain if there are any. */
   #presumedOf(writers: readonly Writer[]): { writer: Writer; cause: Cause } | undefined {
     const rounds = writers.filter((writer) => this.#isRound(writer));
     const [first, ...others] = rounds.length > 0 ? rounds : writers;
     if (first === undefined) return undefined;
     const writer = others.reduce((one, other) => (other.depth > one.depth ? other : one), first);
-    // Those before it in its own chain are not other writers.
+    // Writers before it in its own chain are not other writers.
     const isAlone = writers.every(({ run }) => writer.runs.some(({ id }) => id === run.id));
     return { writer, cause: causeBy(writer, isAlone) };
   }
@@ -206,7 +206,7 @@ class OwnOutputWatch implements OwnOutput {
     if (!writers.explain((writer) => this.#isRound(writer)) && isLaterThan(since, latest)) return this.#believe(now);
     const under = await this.#underWay(since, now);
     if (under.isAny) return { kind: "hold", until: now + CHECK_AGAIN_MS };
-    // It has ended, or was refused by a gate: what it wrote would have been seen by then.
+    // The trial run has ended, or was refused by a gate: the files that it wrote would have been seen by then.
     const seenBy = Math.max(since, under.lastEndAt) + quietMs;
     return now < seenBy ? { kind: "hold", until: seenBy } : this.#believe(now);
   }
@@ -255,7 +255,7 @@ function chainOf({ depth, runs }: Writer): string {
   return `${depth} hooks start each other through files (${through.reverse().join(" → ")})`;
 }
 
-/** That a file is gone is seen late, so it does not show who else is at work. */
+/** The removal of a file is seen late, so it does not show who else is at work. */
 function isLaterThan(since: number, { at, lateMs }: Written): boolean {
   return lateMs === 0 && at > since;
 }

@@ -1,10 +1,10 @@
-/** What one entry of `paths:` selects: where to look, how deep, and which files count. Globs are ours: the watcher knows none. */
+/** The selection of one entry of `paths:`: where to look, how deep, and which files count. Globs are ours: the watcher knows none. */
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import picomatch from "picomatch";
 import { wholeFolder } from "../../paths.js";
 
 export interface Selection {
-  /** As it stands in the definition. */
+  /** The pattern as written in the definition. */
   readonly pattern: string;
   /** Everything selected lies in it, or is it. */
   readonly root: string;
@@ -34,7 +34,7 @@ export function selectionOf(pattern: string, ignore: readonly string[], folder: 
   };
 }
 
-/** Patterns hold below the root and below the folder; what the operator named himself is not ignored as a whole. */
+/** Patterns hold below the root and below the folder; a path that the operator named is not ignored as a whole. */
 function ignoring(patterns: readonly string[], root: string, folder: string): (path: string) => boolean {
   const isIgnored = picomatch(patterns.map(wholeFolder), { dot: true });
   const below = (from: string, path: string) => {
@@ -50,7 +50,7 @@ export function within(path: string, root: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 }
 
-/** The same place under another root. */
+/** Gives the same place under another root. */
 export function moved(path: string, from: string, to: string): string {
   return from === to ? path : join(to, relative(from, path));
 }

@@ -29,7 +29,7 @@ const POLL_MS = 2_000;
 export interface SourceDeps {
   /** A file of the selection is there and may be new or changed, or (without a snapshot) may be gone. */
   touched(path: string, now: FileSnapshot | undefined): void;
-  /** This folder is gone or is another one: all that was in it may be. */
+  /** This folder is gone or is another one: all files that were in it may be gone. */
   gone(folder: string): void;
   /** Changes in this folder were not seen for a while, or a link on the way to it leads elsewhere now. */
   missed(folder: string): void;
@@ -42,14 +42,14 @@ export interface SourceDeps {
 }
 
 export interface Source {
-  /** Resolves when everything that is there now was told, also when nothing is there. */
+  /** Resolves when everything that is there now was reported, also when nothing is there. */
   readonly ready: Promise<void>;
   readonly problem: string | undefined;
-  /** What it waits for is not there yet; it is watched as soon as it is. */
+  /** The file or folder that it waits for is not there yet; it is watched as soon as it is there. */
   readonly isWaiting: boolean;
   /** All that is there now are files of the gateway itself. */
   readonly isOwnOnly: boolean;
-  /** It is in a folder that cannot be read; what changes in it is reported when that can be read. */
+  /** The path is in a folder that cannot be read; changes in it are reported when that can be read. */
   isUnread(path: string): boolean;
   stop(): Promise<void>;
 }
@@ -58,11 +58,11 @@ export function openSource(selection: Selection, deps: SourceDeps): Source {
   return new WatchedSource(selection, deps);
 }
 
-/** A watcher of the system at work: what it is told about, and what is known of its folders. */
+/** A watcher of the system at work, with the place that it reports and the facts known of its folders. */
 interface Opened {
   watcher: FSWatcher;
   at: Exclude<Place, { kind: "nowhere" }>;
-  /** What the system watches: the folder, or the one of the file. */
+  /** The folder that the system watches: the selected folder, or that of the selected file. */
   root: string;
   folders: Identities;
   fresh: FreshFolders;
@@ -84,7 +84,7 @@ class WatchedSource implements Source {
   #place: Place = { kind: "nowhere" };
   #isStopped = false;
   #isPolling = false;
-  /** It has selected files of the gateway itself, and others. */
+  /** The selection has files of the gateway itself, and others. */
   #hasOwn = false;
   #hasOther = false;
   /** Turns of opening and closing, one after the other. */
@@ -146,7 +146,7 @@ class WatchedSource implements Source {
     this.#timer = this.#deps.clock.after(afterMs, () => void this.#inTurn(() => this.#open()));
   }
 
-  /** Resolves when what is there was told. */
+  /** Resolves when everything that is there was reported. */
   async #open(): Promise<void> {
     await this.#close();
     this.#problem = undefined;
@@ -215,7 +215,7 @@ class WatchedSource implements Source {
       .on("unlink", (path) => {
         opened.count--;
         if (path === at.real) this.#place = { kind: "absent", real: at.real };
-        // What is not in a folder that cannot be listed is not known to be gone.
+        // A file in a folder that cannot be listed is not known to be gone.
         const isKnownGone = whyUnread(dirname(path)) === undefined;
         if (this.#isSelected(path, at) && isKnownGone) this.#deps.touched(this.#shown(path, at), undefined);
       })
@@ -232,7 +232,7 @@ class WatchedSource implements Source {
       })
       .on("unlinkDir", (path) => {
         opened.count--;
-        // It need not be gone: the watcher reports one that cannot be listed like this, too.
+        // The folder need not be gone: the watcher reports a folder that cannot be listed like this, too.
         if (path === root || whyUnread(path) !== undefined) return folders.suspect(path);
         folders.forget(path);
         if (denied.delete(this.#shown(path, at))) this.#setUnread(new Map(denied));
@@ -279,7 +279,7 @@ class WatchedSource implements Source {
     if (++opened.count === this.#deps.maxWatched + 1) void this.#inTurn(() => this.#giveUp());
   }
 
-  /** What happens to the root itself, to a link on the way to it, and to what cannot be read, is not always told. */
+  /** Changes of the root itself, of a link on the way to it, and of paths that cannot be read, are not always reported. */
   async #watchOver(opened: Opened): Promise<void> {
     const { at, root, folders } = opened;
     const { clock, missed } = this.#deps;

@@ -10,7 +10,7 @@ export type Unread = ReadonlyMap<string, string>;
 /** For a check, a bigger tree is not looked through to its end. */
 const MAX_FOLDERS = 20_000;
 
-/** What keeps all of a selection from being watched. A file is watched by its folder, and so is what is not there yet. */
+/** The obstacle to watching all of a selection. A file is watched by its folder, and so is a path that is not there yet. */
 export async function blockOf({ root }: Pick<Selection, "root">): Promise<Unread | undefined> {
   const isFolder = await stat(root).then(
     (stats) => stats.isDirectory(),

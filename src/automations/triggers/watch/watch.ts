@@ -26,16 +26,16 @@ export type WatchDeps = Pick<TriggerDeps, "clock" | "logger"> & {
   maxWatched: number;
   /** A real path that the gateway itself writes. */
   isOwnFile(path: string): boolean;
-  /** Resolves when all have settled; never rejects for what a hook does. */
+  /** Resolves when all hooks have settled; never rejects for a failure of a hook. */
   fire(change: WatchFiring, dispatchId: string, cause: Cause | undefined): Promise<void>;
-  /** Its end is on disk. */
+  /** The end of the dispatch is on disk. */
   settled(dispatchId: string): Promise<void>;
   /** Nothing starts the hook until a person lets it run: it seems to start itself. */
   held(definition: Definition, reason: string): void;
 };
 
 export interface Watch {
-  /** Under which its snapshot is kept: another one when it selects other files. */
+  /** The key of the stored snapshot: another key when the hook selects other files. */
   readonly key: string;
   /** Resolves when changes from before the watch were found and no later change can be missed. */
   readonly ready: Promise<void>;
@@ -44,7 +44,7 @@ export interface Watch {
   waitsFor(): string[];
   /** Every pattern has only files of the gateway itself at present. */
   isOwnOnly(): boolean;
-  /** A person lets it run, and what was held starts it. True when something was held. */
+  /** A person lets the hook run, and the held changes start it. True when something was held. */
   release(): Promise<boolean>;
   stop(): Promise<void>;
 }
@@ -54,14 +54,14 @@ interface Held {
   /** Undefined: until it is released. */
   until: number | undefined;
   isReleased: boolean;
-  /** As it was when it last was something. */
+  /** The changes when there last were any. */
   changes: readonly Change[];
 }
 
 /** Changes that are fired and not known yet: the id under which the same change is fired when it is found again. */
 export const FIRED_SCOPE = "automations.fired-files";
 const MAX_PARALLEL = 8;
-/** How long the system may take to tell that a file is gone. */
+/** How long the system may take to report that a file is gone. */
 const SEEN_LATE_MS = 5_000;
 
 const firedRow = z.object({ change: z.string(), dispatchId: z.string() });
@@ -84,12 +84,12 @@ class FileWatch implements Watch {
   readonly #batches: ReturnType<typeof createBatches>;
   readonly #ownOutput: OwnOutput;
   readonly #pauses = new Map<string, Held>();
-  /** When what is not there any more was seen to be gone. */
+  /** The time when a missing file was seen to be gone. */
   readonly #goneAt = new Map<string, number>();
   readonly #work: Work;
   /** The state as far as it was fired. */
   #known = new Map<string, FileSnapshot>();
-  /** While the start gathers what is there. */
+  /** The files that the start finds, while it gathers them. */
   #found: Map<string, FileSnapshot> | undefined = new Map();
   readonly #sources: readonly { pattern: string; source: Source }[];
 
@@ -280,7 +280,7 @@ class FileWatch implements Watch {
     }
   }
 
-  /** The same id until the change is known; another one when the same change happens again after that. */
+  /** Gives the same id until the change is known, and another one when the same change happens again after that. */
   async #occurrenceOf(batch: string, counted: readonly Change[]): Promise<string> {
     const change = dispatchIdOf(this.key, counted);
     const fired = firedRow.safeParse(await this.#deps.keyValue.get(FIRED_SCOPE, `${this.key} ${batch}`)).data;

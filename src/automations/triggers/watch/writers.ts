@@ -1,6 +1,6 @@
 /**
- * The runs that may have written what changed. The system does not record the writer of a file: those that were under way then, or had just
- * ended.
+ * The runs that may have written the changed files. The system does not record the writer of a file, so these are the runs that were
+ * under way at the change, or had just ended.
  */
 import type { AutomationRunStore, RunSpan } from "../../../domain/automation.js";
 import type { Cause } from "../../../domain/journal.js";
@@ -13,9 +13,9 @@ export interface Written {
 }
 
 export interface Writers {
-  /** Whether each change may be the work of one of these. */
+  /** Whether each change may be the work of one of these writers. */
   explain(which: (writer: Writer) => boolean, withinMs?: number): boolean;
-  /** Those that were under way at the last of it, or had ended at most so long before. */
+  /** Writers that were under way at the latest change, or had ended at most so long before. */
   ofLatest(withinMs?: number): readonly Writer[];
 }
 
@@ -23,7 +23,7 @@ export interface Writer extends Lineage {
   run: RunSpan;
 }
 
-/** What a run has others do (a message, a task, a program that went on) may come a moment after it. */
+/** Work that a run gives to others (a message, a task, a program that went on) may come a moment after the run. */
 export const LINGER_MS = 2_000;
 /** The clock of file systems lags behind. */
 const LAG_MS = 20;
@@ -53,7 +53,7 @@ function isDuring({ startedAt, endedAt }: RunSpan, { at, lateMs }: Written, now:
   return startedAt !== undefined && at >= startedAt - LAG_MS && at - lateMs <= (endedAt ?? now) + lingerMs;
 }
 
-/** What is fired then is caused by it, presumably. */
+/** The writer is the presumed cause of the firing. */
 export function causeBy(writer: Writer, isSole: boolean): Cause {
   const presumed = { depth: writer.depth, isSole: isSole && writer.isSole };
   return { kind: "file", id: writer.run.id, depth: 0, presumed };

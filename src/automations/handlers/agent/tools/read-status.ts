@@ -1,4 +1,4 @@
-/** `read_status`: how the gateway is. */
+/** `read_status`: the state of the gateway. */
 import { z } from "zod";
 import type { ModelTool } from "../../../../domain/model.js";
 import type { RunContext } from "../../../run-context.js";

@@ -42,7 +42,7 @@ export function sendMessage(
           `this run has sent ${max_messages} of ${max_messages} messages (max_messages): nothing more is sent`,
         );
       sent++;
-      // A run that is done again after a crash says the same words once.
+      // A run that is repeated after a crash sends the same words once.
       const words = createHash("sha256").update(text).digest("base64url").slice(0, 16);
       const delivery = await reach.send(
         place,
