@@ -29,7 +29,7 @@ export class ActionTokens {
     return `${body}.${this.#sign(body)}`;
   }
 
-  /** It may have expired. */
+  /** True when this gateway made the token. The token may have expired. */
   isOurs(token: string): boolean {
     const [body = "", signature = "", ...rest] = token.split(".");
     return rest.length === 0 && sameSecret(signature, this.#sign(body));

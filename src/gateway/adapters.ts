@@ -1,4 +1,7 @@
-/** Keeps the platforms running: starts each adapter, restarts it with back-off, and knows its state. One that fails never touches the others. */
+/**
+ * Keeps the platforms running: starts each adapter, restarts it with back-off, and knows its state. An adapter that fails never touches the
+ * others.
+ */
 import type { Adapter, AdapterContext, AdapterState, CursorStore, GatewayPort } from "../domain/chat/adapter.js";
 import type { Pause } from "../domain/store.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
@@ -7,7 +10,7 @@ import { type Backoff, pauseAfter } from "../lib/time/backoff.js";
 import { type Clock, wait } from "../lib/time/clock.js";
 import type { AdapterStatus } from "./status.js";
 
-/** After it was online for so long without a break, a platform's back-off starts anew. */
+/** After a platform was online for this long without a break, its back-off starts again. */
 const STEADY_MS = 60_000;
 const RESTART: Backoff = { firstMs: 1_000, maxMs: 60_000 };
 
@@ -17,7 +20,7 @@ export interface SupervisorOptions {
   cursors(platform: string): CursorStore;
   /** The pause of all requests to a platform, while it lasts. */
   pauseOf(platform: string): Pause | undefined;
-  /** Messages go out to a platform again: what waited for it may go. */
+  /** Messages go out to a platform again: deliveries that waited for it may go. */
   onOnline(platform: string): void;
   clock: Clock;
   logger: Logger;
@@ -32,7 +35,7 @@ interface Supervised {
   restarts: number;
   /** Since when it is online, on the monotonic clock; undefined while it is not. */
   onlineSince?: number | undefined;
-  /** It was online for `STEADY_MS` since its last failure. */
+  /** The adapter was online for `STEADY_MS` since its last failure. */
   wasSteady?: boolean;
   /** The link that invites the bot account was logged. */
   isInvited?: true;
@@ -87,7 +90,7 @@ export class Adapters {
     return pause && { leftMs: pause.until - this.#options.clock.now(), reason: pause.reason };
   }
 
-  /** An operator lifted pauses of these platforms: what waits for one connects and sends now, unless another one still lasts. */
+  /** An operator lifted pauses of these platforms: a platform that waits for one connects and sends now, unless another one still lasts. */
   pausesLifted(platforms: ReadonlySet<string>): void {
     for (const { adapter, wake } of this.#all.values()) {
       if (platforms.has(adapter.platform)) adapter.forgetLimits?.();
@@ -100,7 +103,7 @@ export class Adapters {
     return this.#all.get(platform)?.state.botId;
   }
 
-  /** What the bot account is called, once it is known. */
+  /** The name of the bot account, once it is known. */
   name(platform: string): string | undefined {
     return this.#all.get(platform)?.state.botName;
   }
@@ -171,7 +174,7 @@ export class Adapters {
     }
   }
 
-  /** One run of the adapter. Gives why it ended, what to do about it, and the phase that follows: offline when the same call cannot work. */
+  /** Runs the adapter once. Gives why it ended, what to do about it, and the phase that follows: offline when the same call cannot work. */
   async #run(
     one: Supervised,
     signal: AbortSignal,

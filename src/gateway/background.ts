@@ -32,7 +32,7 @@ export class Background {
     });
   }
 
-  /** So much that a caller which adds more should wait for some. */
+  /** True when so much is under way that a caller which adds more should wait for some. */
   get isCrowded(): boolean {
     return this.#running.count > CROWD;
   }

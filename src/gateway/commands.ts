@@ -1,4 +1,4 @@
-/** What a command gets and gives. `commands/` holds the commands, one a file; `gateway/inbound/` runs them. Never names a platform. */
+/** Input and output types of commands. `commands/` holds the commands, one a file; `gateway/inbound/` runs them. Never names a platform. */
 import type { Address } from "../domain/chat/address.js";
 import type { CommandSpec, OptionValue } from "../domain/chat/command.js";
 import type { Operator, Role } from "../domain/chat/identity.js";
@@ -13,15 +13,20 @@ export interface CommandAnswer {
   data?: unknown;
   /** For exit codes and the audit; `done` when absent. `refused`: not now or not you. */
   outcome?: "done" | "failed" | "refused";
-  /** It asks for a word before it does anything: the audit has `asked`. Programs see `refused`, because nothing was done. */
+  /**
+   * The answer asks for a word before the command does anything: the audit has `asked`. Programs get `refused`, because nothing was done.
+   */
   isQuestion?: boolean;
-  /** Why a command was refused: the role that it needs, and the one that the sender has. It is kept in the row of the inbox, which `/hooks why` explains. */
+  /**
+   * Why a command was refused: the role that it needs, and the one that the sender has. It is kept in the row of the inbox, which `/hooks
+   * why` explains.
+   */
   refusal?: string;
-  /** What the audit keeps of it beside the options: what the command itself overwrites. The answer does not show it. */
+  /** The values that the command overwrites: the audit keeps them beside the options. The answer does not show them. */
   audited?: Readonly<Record<string, unknown>>;
   /**
-   * Short, and only for the person: when a press gave the command, it is shown to them alone, and not at all where it cannot be. What it
-   * did shows elsewhere.
+   * Short, and only for the person: when a press gave the command, the answer is shown to them alone, and not at all where it cannot be.
+   * The effect of the command shows elsewhere.
    */
   isNote?: boolean;
 }
@@ -34,7 +39,7 @@ export interface CommandContext {
   options: Record<string, OptionValue>;
   /** Where it was given; undefined over HTTP and the CLI. */
   at?: Address;
-  /** Facts of the message that gave it, for `/whoami`: what of it the configuration can name. */
+  /** Facts of the message that gave it, for `/whoami`: those that the configuration can name. */
   from?: Pick<InboundMessage, "isDm" | "guildId" | "parentChatId" | "userRoleIds"> & {
     /** The access list has this place. */
     isListenedTo?: boolean;
@@ -43,11 +48,14 @@ export interface CommandContext {
     /** Other people can read the answer. */
     isAnsweredOpenly?: boolean;
   };
-  /** What the ids of dispatches begin with that the command's own message set off; undefined on the CLI, and over HTTP without an Idempotency-Key. */
+  /**
+   * The start of the ids of dispatches that the command's own message set off; undefined on the CLI, and over HTTP without an
+   * Idempotency-Key.
+   */
   causeId?: string;
   /** How often the command was started, on disk; undefined where that is not counted. */
   attempt?: number;
-  /** The run of a hook whose program gave it: what it sets off is caused by that. */
+  /** The run of a hook whose program gave it: this run is the cause of what the command sets off. */
   givenBy?: Cause;
   /** The message it answers to, when given as a reply: `/hooks why x` on a message. */
   replyToId?: string;

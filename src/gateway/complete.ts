@@ -32,7 +32,7 @@ export async function complete(
   const ofAction = typeof action === "string" ? option.wordsFor?.[action] : option.wordsFor && option.words;
   const words = role === undefined ? [] : (ofAction ?? (hasWords ? (option.words ?? []) : []));
   const choices = role === undefined ? [] : (option.choices ?? []);
-  // What is there comes first: a word such as `failing` is known by who types its beginning.
+  // Existing choices come first: a person who types the start of a word such as `failing` knows the word.
   const all = [...choices.map((value) => ({ name: choiceText(option, value), value })), ...values, ...words.map(same)];
   return best(
     all.filter(({ value }) => value.length <= MAX_CHOICE_LENGTH),

@@ -1,4 +1,4 @@
-/** What the gateway takes and offers. `gateway.ts` composes it; plugins, commands and the HTTP server drive it. */
+/** The options and the interface of the gateway. `gateway.ts` composes it; plugins, commands and the HTTP server drive it. */
 
 import type { ConversationWatch } from "../domain/alerts/sla.js";
 import type { Adapter } from "../domain/chat/adapter.js";
@@ -46,7 +46,7 @@ export interface GatewayOptions {
   pending: Pending;
   /** Loaded; absent: each end of a process is a crash. */
   stops?: OrdinaryStops;
-  /** Those that are switched on. */
+  /** The adapters that are switched on. */
   adapters: readonly Adapter[];
   commands: readonly Command[];
   /** Commands of plugins, as they are now. */
@@ -59,7 +59,7 @@ export interface GatewayOptions {
   routes?: Routes;
   /** Keeps a copy of a file and gives its address, for forwards from platforms whose files have none. */
   keepFile?: (bytes: Uint8Array) => Promise<string>;
-  /** Told what is seen of conversations, once each: stored together with the settling of the event. */
+  /** Notified of sights of conversations, once each: they are stored together with the settling of the event. */
   watch?: ConversationWatch;
   observe?: Observer;
   /** Called at a start, before anything that a stop or a crash left is sent: it may still be withdrawn. */
@@ -74,12 +74,12 @@ export interface GatewayOptions {
   ofUnknownAge?: ReadonlySet<string>;
   /** The reason of an end as this person may read it; whole when absent. */
   readableReason?: Deps["readableReason"];
-  /** What becomes of texts in answers to commands: whole paths of files are shortened. */
+  /** Rewrites texts in answers to commands: whole paths of files are shortened. */
   shown?: (text: string) => string;
 }
 
 /**
- * A person replies to a message of ours that stands for something (a task's card): gives the answer to show, or undefined when it is a
+ * A person replies to a message of ours that represents something (a task's card): gives the answer to show, or undefined when it is a
  * message like any other. `id` is the same when it is handled again after a crash.
  */
 export type RepliedTo = (
@@ -100,7 +100,7 @@ export interface SendOptions {
   visibleTo?: string;
   /** When it cannot be sent it is cancelled, and is no dead letter that waits for an operator. */
   isCourtesy?: boolean;
-  /** It goes before or after what else waits for its chat, in order with those of the same urgency. */
+  /** Whether the message goes before or after others that wait for its chat. Messages of the same urgency keep their order. */
   urgency?: DeliveryUrgency;
   /** The plugin that sends it. */
   plugin?: string;
@@ -121,14 +121,14 @@ export interface Invocation {
   at?: Address;
   /** The run of a hook whose program gave it. */
   givenBy?: Cause;
-  /** The same when it is given again: what it creates is created once. */
+  /** A key that is the same when the command is given again: what the command creates is created once. */
   once?: string;
 }
 
 export interface Gateway {
-  /** Resumes what a stop or crash left, then starts the adapters. Resolves when they were started, not when they are online. */
+  /** Resumes the work that a stop or crash left, then starts the adapters. Resolves when they were started, not when they are online. */
   start(): Promise<void>;
-  /** Adapters stop taking in, what is under way ends (bounded by `shutdown_timeout`), the rest stays on disk. */
+  /** Adapters stop taking in, work under way ends (bounded by `shutdown_timeout`), the rest stays on disk. */
   stop(): Promise<void>;
   /** Resolves with the delivery's id when it is on disk. */
   send(at: Address, message: OutboundMessage, options: SendOptions): Promise<string>;
@@ -136,16 +136,18 @@ export interface Gateway {
   currentAddress(at: Address): Address;
   /** The current address, then those that the chat had before it moved. */
   addressesOf(at: Address): Address[];
-  /** A new text for what a delivery posted (or will post). Rejects with DELIVERY_UNKNOWN. */
+  /** A new text for the message that a delivery posted (or will post). Rejects with DELIVERY_UNKNOWN. */
   edit(deliveryId: string, message: OutboundMessage, options: SendOptions): Promise<string>;
-  /** Deletes what a delivery posted. Rejects with DELIVERY_UNKNOWN. */
+  /** Deletes the message that a delivery posted. Rejects with DELIVERY_UNKNOWN. */
   remove(deliveryId: string, options: SendOptions): Promise<string>;
-  /** Runs a command for the HTTP API and the CLI; audited, fires `command_invoked`. Never rejects for what the command did. */
+  /** Runs a command for the HTTP API and the CLI; audited, fires `command_invoked`. Never rejects because of the command's result. */
   invoke(invocation: Invocation): Promise<CommandAnswer>;
   status(): Promise<GatewayStatus>;
-  /** Calls hooks about other work than messages apart from what may crash the process. `cutOffs`: how often it ended while they ran. */
+  /**
+   * Calls hooks about other work than messages apart from work that may crash the process. `cutOffs`: how often it ended while they ran.
+   */
   inTurn<T>(cutOffs: number, work: () => Promise<T>): Promise<T>;
-  /** The same for stored runs in the background. */
+  /** Like `inTurn`, for stored runs in the background. */
   readonly runTurns: RunTurns;
   readonly identify: Identify;
   /** Why a claim of `inbound_claim` cannot be carried out; undefined when it can. */
@@ -156,22 +158,29 @@ export interface Gateway {
   takesCopies(at: Address): boolean;
   /** Where the answer to this message of ours goes, when it is the copy of another. */
   answersTo(at: Address, messageId: string): Promise<AnswersTo | undefined>;
-  /** An operator sends a held or dead delivery after all. `confirmed`: an ambiguous part did arrive. False when there is nothing to release. */
+  /**
+   * An operator sends a held or dead delivery after all. `confirmed`: an ambiguous part did arrive. False when there is nothing to
+   * release.
+   */
   release(deliveryId: string, confirmed?: boolean): Promise<boolean>;
   /**
    * Deletes deliveries that will not be sent, and dead messages of the inbox (`m5`); `delivery_failed` fires for deliveries that were held.
-   * `reason`: absent when an operator discards them. Resolves with the ids of those that it deleted. What is on its way, or was sent, stays.
+   * `reason`: absent when an operator discards them. Resolves with the ids of those that it deleted. A delivery that is on its way, or was
+   * sent, stays.
    */
   discard(ids: readonly string[], reason?: string): Promise<string[]>;
   /** Cancels a delivery of which nothing was sent or is being sent; `delivery_failed` fires. False when it was too late for that. */
   withdraw(deliveryId: string, reason: string): Promise<boolean>;
   /** An operator ends an open delivery, also one that is partly sent; `delivery_failed` fires. Undefined when it is not open any more. */
   cancelRest(deliveryId: string, reason: string): Promise<CancelledRest | undefined>;
-  /** The clock was set by so much: what waits in the queues keeps the length of its wait. */
+  /** The clock was set by so much: a row that waits in the queues keeps the length of its wait. */
   clockStepped(stepMs: number): Promise<void>;
   /** The pause of this chat while it lasts; undefined when only its platform is paused, or away. */
   chatPause(at: Address): Pause | undefined;
-  /** Ends a pause of a platform or chat, or all of them; what waited is sent now. Resolves with the keys of those that were there. */
+  /**
+   * Ends a pause of a platform or chat, or all of them; deliveries that waited are sent now. Resolves with the keys of those that were
+   * there.
+   */
   liftPauses(key?: string): Promise<string[]>;
   /** Handles a dead inbox row again. False when it is not dead. */
   revive(inboxId: number): Promise<boolean>;

@@ -1,8 +1,9 @@
 /**
- * What is open in a conversation, in memory: its events, in a lane of their own, one for its commands and one for each slow command, and its deliveries, in queues
- * (`domain/deliveries/outbox-queue.ts`). One keyed queue looks at all of them. The rows are the truth, and this is a bounded copy of what is open, so that
- * what was just stored need not be read: a lane reads on where its copy ends, and a queue is read as soon as anything is out of the ordinary
- * (a retry, a pause, an edit, a release, an error), until it turns out to have nothing open any more.
+ * Holds the open work of a conversation in memory: its events, in a lane of their own, one for its commands and one for each slow command,
+ * and its deliveries, in queues (`domain/deliveries/outbox-queue.ts`). One keyed queue looks at all of them. The rows are the truth, and
+ * this is a bounded copy of the open ones, so that a row that was just stored need not be read. A lane reads on where its copy ends. A
+ * queue is read as soon as anything is out of the ordinary (a retry, a pause, an edit, a release, an error), until it turns out to have
+ * nothing open any more.
  */
 import { conversationOf } from "../domain/chat/event.js";
 import type { Delivery, InboxRow, InboxStore, NewDelivery, OutboxStore } from "../domain/store.js";
@@ -18,13 +19,13 @@ const MAX_DELIVERIES_PER_QUEUE = 200;
 /** Lanes of slow commands and queues of interactions come and go: idle ones of a conversation are forgotten when there are so many. */
 const FEW_BESIDE = 16;
 
-/** A row with what this process knows about its handling. */
+/** A row, and the facts that this process has about its handling. */
 export interface LaneRow extends InboxRow {
   /** Formatted address of where it happened, with the chat id that holds now. */
   conversation: string;
   /** Counted as started on disk, for a handling that has not started. */
   isStarted: boolean;
-  /** It was under way when an earlier process ended, which it may have crashed. */
+  /** The row was under way when an earlier process ended, and may have crashed that process. */
   isCutOff?: boolean;
   /** How many of its attempts a stop of the gateway cut off. */
   stops?: number;
@@ -36,7 +37,7 @@ export interface LaneRow extends InboxRow {
   route?: { plugin: string; timeouts: number; sinceMs?: number };
   /** message_received was fired in this process. */
   isReceived?: boolean;
-  /** It goes on without the hook that put it off too often: which one, and why for the record. */
+  /** The row goes on without the hook that put it off too often: which hook, and the reason for the record. */
   passedOver?: { by: string; reason: string };
   /** Hooks were asked about its reply in this process. */
   wasAsked?: boolean;
@@ -47,7 +48,7 @@ export interface LaneRow extends InboxRow {
 /** Names the handling of a row where its starts are counted. */
 export const startOf = ({ id }: Pick<InboxRow, "id">) => `m${id}`;
 
-/** A row of the store, with what is known of the end of the process that was at it. */
+/** A row of the store, with the facts about the end of the process that was at it. */
 export function laneRow(row: InboxRow, stops: OrdinaryStops): LaneRow {
   const work = startOf(row);
   const isCutOff = row.status === "running" && stops.stoppedAt(work, row.attempts) === undefined;
@@ -57,7 +58,7 @@ export function laneRow(row: InboxRow, stops: OrdinaryStops): LaneRow {
 /** Attempts that nothing put off and no stop cut off. */
 export const attemptsMade = ({ attempts, deferrals, stops = 0 }: LaneRow) => attempts - deferrals - stops;
 
-/** What all conversations share. */
+/** The dependencies that all conversations share. */
 export interface Shared {
   readonly inbox: Pick<InboxStore, "lane" | "list">;
   readonly outbox: Pick<OutboxStore, "next" | "shift">;
@@ -66,7 +67,7 @@ export interface Shared {
   readonly sending: Share;
   readonly handle: (lane: Lane) => Promise<number | undefined>;
   readonly send: (queue: Queue) => Promise<number | undefined>;
-  /** Told how many deliveries came to those in memory, or left them. */
+  /** Notified of how many deliveries came to those in memory, or left them. */
   readonly onDeliveries: (change: number) => void;
   /** In lanes, in memory. */
   rows: number;
@@ -103,12 +104,12 @@ export class Lane extends Key {
     return this.#coming === 0 && !this.hasRows;
   }
 
-  /** Without what is being stored: nothing may come of that. */
+  /** Rows that are being stored do not count: nothing may come of them. */
   get hasRows(): boolean {
     return this.#rows.length > 0 || this.#hasMore;
   }
 
-  /** As far as it is in memory; so is the second. */
+  /** The first row, as far as it is in memory. The same applies to `second`. */
   get first(): LaneRow | undefined {
     return this.#rows[0];
   }
@@ -145,7 +146,7 @@ export class Lane extends Key {
     this.#shared.rows++;
   }
 
-  /** The store holds unfinished rows of this lane (after a start, or a revival): it is read anew. */
+  /** The store holds unfinished rows of this lane (after a start, or a revival): it is read again. */
   reload(): this {
     this.#shared.rows -= this.#rows.length;
     this.#rows = [];
@@ -183,7 +184,7 @@ export class Queue extends Key {
   #isFromStore = false;
   /** The one that was read from the store last: it may be under way. */
   #lastRead: Delivery | undefined;
-  /** Something was committed since the last read of the store began. */
+  /** Something was committed since the last read of the store started. */
   #hasNews = false;
 
   constructor(key: string, shared: Shared) {
@@ -199,7 +200,7 @@ export class Queue extends Key {
     return this.#deliveries.length === 0 && !this.#isFromStore;
   }
 
-  /** Those that may be under way. */
+  /** The deliveries that may be under way. */
   get known(): readonly Delivery[] {
     return this.#lastRead ? [...this.#deliveries, this.#lastRead] : this.#deliveries;
   }
@@ -211,7 +212,7 @@ export class Queue extends Key {
     else this.read();
   }
 
-  /** An edit needs its order in the store, to see what supersedes it. */
+  /** An edit needs its order in the store, to see which edit supersedes it. */
   keeps({ operation }: NewDelivery): boolean {
     return operation === "send" && this.#deliveries.length < MAX_DELIVERIES_PER_QUEUE;
   }
@@ -244,7 +245,7 @@ export class Queue extends Key {
     this.#hasNews = false;
     const next = await this.#readShifted();
     this.#lastRead = next;
-    // What was committed during the read may not be in it.
+    // A delivery that was committed during the read may be missing in the result.
     if (!next && !this.#hasNews) this.#isFromStore = false;
     return next;
   }
@@ -264,7 +265,7 @@ export class Queue extends Key {
 /** Use it within this turn of the event loop: `Conversations` forgets one that is idle. */
 export class Conversation {
   readonly address: string;
-  /** Its events but for commands, and the queue that deliveries without one of their own wait in. */
+  /** The events of the conversation but for commands, and the queue that deliveries without a queue of their own wait in. */
   readonly talk: Lane;
   readonly sending: Queue;
   readonly #shared: Shared;
@@ -282,7 +283,7 @@ export class Conversation {
     return [...this.#all()].every((key) => key.isIdle && key.isEmpty);
   }
 
-  /** Lanes of commands have keys that begin with the address. */
+  /** Lanes of commands have keys that start with the address. */
   lane(key: string): Lane {
     if (key === this.address) return this.talk;
     this.#lanes ??= new PerKey((name) => new Lane(name, this, this.#shared), isDone, FEW_BESIDE);

@@ -17,9 +17,9 @@ export interface ConversationsOptions {
   outbox: Shared["outbox"];
   stops: Shared["stops"];
   onDeliveries: Shared["onDeliveries"];
-  /** Handles what is due in a lane. */
+  /** Handles the rows that are due in a lane. */
   handle: Shared["handle"];
-  /** Sends what is due in a queue. */
+  /** Sends the deliveries that are due in a queue. */
   send: Shared["send"];
   /** How many at the same time. */
   maxHandling: number;
@@ -89,26 +89,29 @@ export class Conversations {
     this.#work.wake(key, atMs);
   }
 
-  /** Takes a queue with nothing open for a delivery that is not stored yet. False when it has to wait for its turn. The taker owes `sendNow`. */
+  /**
+   * Takes a queue with nothing open for a delivery that is not stored yet. False when it has to wait for its turn. The taker owes
+   * `sendNow`.
+   */
   take(queue: Queue, delivery: Delivery): boolean {
     if (!queue.isEmpty || !queue.keeps(delivery) || !this.#work.claim(queue)) return false;
     queue.keep(delivery);
     return true;
   }
 
-  /** What is done in a queue that was taken. */
+  /** Runs the job in a queue that was taken. */
   sendNow(queue: Queue, job: () => Promise<number | undefined>): void {
     this.#work.run(queue, job);
   }
 
-  /** Nothing more is started. Resolves when what is under way has ended. */
+  /** Nothing more is started. Resolves when the work under way has ended. */
   stop(): Promise<void> {
     return this.#work.stop();
   }
 
   /**
-   * The clock was set: times move with it, also of what is under way. In the same turn, because a delivery would else expire, or pass
-   * for one that was tried for long, by the step alone.
+   * The clock was set: times move with it, also those of work under way. In the same turn, because a delivery would else expire, or
+   * pass for one that was tried for long, by the step alone.
    */
   async shift(stepMs: number): Promise<void> {
     this.#shared.steps++;

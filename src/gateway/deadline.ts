@@ -1,4 +1,4 @@
-/** Bounds what others run for us: a command, a plugin's route. Its result is dropped when it comes too late. */
+/** Bounds work that others run for us: a command, a plugin's route. Its result is dropped when it comes too late. */
 
 import { HookgateError } from "../lib/errors.js";
 import type { Clock } from "../lib/time/clock.js";

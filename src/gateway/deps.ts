@@ -1,4 +1,7 @@
-/** What the steps of both flows work with, composed once by `createGateway`. Values, not a bag to extend: a step adds nothing to it. */
+/**
+ * The dependencies of the steps of both flows; `createGateway` composes them once. They are values, not a bag to extend: a step adds
+ * nothing to them.
+ */
 
 import type { ConversationWatch } from "../domain/alerts/sla.js";
 import type { AccessConfig } from "../domain/chat/access.js";
@@ -47,7 +50,7 @@ export interface Deps {
   claims: Pick<OwnerClaims, "owners" | "hasCode" | "find" | "overheard"> | undefined;
 }
 
-/** What commands can name that is in no store: it stands in the configuration and its folders. */
+/** Names that commands can use and that are in no store: they are in the configuration and its folders. */
 export interface Offers {
   plans(): Choice[];
   assignees(): Choice[];

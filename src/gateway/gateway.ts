@@ -1,4 +1,4 @@
-/** The gateway, composed: inbox, outbox, adapters and commands on one hook registry. `contract.ts` says what it offers. */
+/** The gateway, composed: inbox, outbox, adapters and commands on one hook registry. `contract.ts` has its interface. */
 import type { GatewayPort } from "../domain/chat/adapter.js";
 import type { Address } from "../domain/chat/address.js";
 import type { OutboundMessage } from "../domain/chat/message.js";
@@ -79,7 +79,7 @@ class RunningGateway implements Gateway {
   readonly identify: Identify;
   readonly #ignored: Ignored;
   readonly #peopleOn: (platform: string) => number;
-  /** Composed by `start()`: they need what only the store can tell. */
+  /** Composed by `start()`: they need facts that only the store has. */
   #inbound: Inbound | undefined;
   #outbound: Outbound | undefined;
   #phase: "new" | "running" | "stopping" = "new";
@@ -248,7 +248,7 @@ class RunningGateway implements Gateway {
     this.#phase = "stopping";
     const { adapters, background, clock, config, logger } = this.#deps;
     this.#pressure.close();
-    // Adapters stop taking in and wait for what is under way; lanes and conversations finish the row they are at.
+    // Adapters stop taking in and wait for the work under way; lanes and conversations finish the row they are at.
     const drained = Promise.all([adapters.stop(), this.#conversations.stop(), this.#pending.end([LATE_NOTE])])
       .then(() => background.drained())
       .then(() => this.#pending.drained([DELIVERY_ENDS]));
@@ -273,7 +273,7 @@ class RunningGateway implements Gateway {
         message: `The platform "${at.platform}" is not switched on.`,
       });
     const current = completeAddress(at, this.#deps);
-    // What it refers to is in the chat that was asked for.
+    // The message that it refers to is in the chat that was asked for.
     const isRenumbered = current.chatId !== at.chatId && adapters.get(at.platform)?.traits.idsPerChat === true;
     const content = isRenumbered ? withoutReference(message) : message;
     return this.#enqueue({ operation: "send", address: whereTo(current, content), message: content }, options);
@@ -368,7 +368,7 @@ class RunningGateway implements Gateway {
     });
   }
 
-  /** What a stop or a crash left: every lane and every conversation with something unfinished is woken. */
+  /** Wakes every lane and every conversation with something unfinished, after a stop or a crash. */
   async #resume(): Promise<void> {
     const { inbox, outbox } = this.#deps.store;
     // Before anything new ends.
@@ -392,7 +392,7 @@ class RunningGateway implements Gateway {
     }
   }
 
-  /** No retry waits longer than `retry_max`, and what a platform asked for is a pause: a later time was set under another clock. */
+  /** No retry waits longer than `retry_max`, and a time that a platform asked for is a pause: a later time was set under another clock. */
   #boundedDue(dueAt: number): number | undefined {
     const { clock, config } = this.#deps;
     return dueAt - clock.now() > config.retry_max ? undefined : dueAt;
@@ -423,7 +423,7 @@ class RunningGateway implements Gateway {
     return [...new Set([...lifted, ...offered.map((lane) => lane.key)])];
   }
 
-  /** What adapters are given. */
+  /** The functions that an adapter is given. */
   #port(platform: string): Omit<GatewayPort, "state"> {
     const { background, clock, adapters } = this.#deps;
     return {

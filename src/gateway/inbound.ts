@@ -1,6 +1,6 @@
 /**
- * How an event comes in. `accept` (inbound/accept.ts) stores it and queues it in its lane; `workLane` (inbound/work-lane.ts) takes
- * a lane's rows one at a time and settles what came of them. This file is what happens in between: the flow of one event.
+ * How an event comes in. `accept` (inbound/accept.ts) stores it and queues it in its lane; `workLane` (inbound/work-lane.ts) takes a
+ * lane's rows one at a time and settles their outcome. This file has the step in between: the flow of one event.
  */
 
 import { NOT_ADDRESSED } from "../domain/chat/access.js";
@@ -36,7 +36,7 @@ import type { Verdict } from "./people/access.js";
 const CHANGES: ReadonlySet<InboundEvent["kind"]> = new Set(["edited", "deleted", "reaction"]);
 
 export async function handle(row: LaneRow, inbound: Inbound): Promise<Handling> {
-  // What changes a message names it by its id, which counts in the chat where it was written.
+  // An event that changes a message names it by its id, which counts in the chat where the message was written.
   const isChange = CHANGES.has(row.event.kind);
   const event = isChange ? row.event : afterMove(row.event, inbound);
   if (event !== row.event) row.conversation = conversationOf(event);
@@ -60,7 +60,8 @@ export async function handle(row: LaneRow, inbound: Inbound): Promise<Handling> 
 }
 
 /**
- * A message: received → command | answer to a question of a button | owner code → access → claim | unknown command | reply to a card | empty answer | bridge back | mistyped owner code | default route (with a notice for a reply to the wrong message).
+ * A message: received → command | answer to a question of a button | owner code → access → claim | unknown command | reply to a
+ * card | empty answer | bridge back | mistyped owner code | default route (with a notice for a reply to the wrong message).
  * `isPressed`: the text is that of a button. It goes through the hooks, and is no command: its words may be those of a stranger.
  */
 async function handleMessage(
@@ -80,7 +81,7 @@ async function handleMessage(
   const received = fireReceived(row, message, verdict, inbound);
   const call = isBot || isPressed ? undefined : inbound.commands.read(message.text);
   if (call) {
-    // An operator does not wait for observers: one that hangs may be what they want to look into.
+    // An operator does not wait for observers: one that hangs may be the one they want to look into.
     inbound.background.run("message_received", received);
     const parsed = parseOptions(call.command, call.rest);
     return answerCommand(row, { command: call.command, parsed, operator, message }, inbound);
@@ -125,7 +126,7 @@ function typoAnswer(row: LaneRow, message: InboundMessage, { operator, verdict }
   return typo ?? (isRead ? unknownCommand(row, message, operator, false, inbound) : undefined);
 }
 
-/** Not listened to here. One log line says why, and a stranger in a direct message is told once. */
+/** The message is not listened to here. One log line has the reason, and a stranger in a direct message is notified once. */
 async function denied(
   row: LaneRow,
   message: InboundMessage,
@@ -186,14 +187,20 @@ async function handleAction(row: LaneRow, event: ActionEvent, inbound: Inbound):
   }
 }
 
-/** What can show a short word only is good for that; for anything else it was acknowledged when the event was accepted. */
+/**
+ * An interaction that can show a short word only is good for that alone. For anything else, it was acknowledged when the event was
+ * accepted.
+ */
 function usable(interaction: InteractionRef | undefined, plan: ActionPlan): InteractionRef | undefined {
   return interaction?.isNotice && !isBrief(plan) ? undefined : interaction;
 }
 
 const DONE = Promise.resolve();
 
-/** message_received: every message that an adapter delivered, allowed or not, once. Rejects when a fail-closed hook failed; the message is then tried again, and this is fired again before it goes on. */
+/**
+ * message_received: every message that an adapter delivered, allowed or not, once. Rejects when a fail-closed hook failed; the message is
+ * then tried again, and this is fired again before it goes on.
+ */
 function fireReceived(row: LaneRow, message: InboundMessage, verdict: Verdict, inbound: Inbound): Promise<void> {
   // A message that is offered again, or tried again in this process, was received before.
   if (row.deferrals > 0 || row.isReceived) return DONE;

@@ -1,4 +1,7 @@
-/** Chats that got another id (a Telegram group that became a supergroup). Durable, because what was queued for the old id comes up later. */
+/**
+ * Chats that got another id (a Telegram group that became a supergroup). Durable, because deliveries that were queued for the old id come
+ * up later.
+ */
 import type { CursorStore } from "../domain/chat/adapter.js";
 import type { Address } from "../domain/chat/address.js";
 

@@ -1,7 +1,7 @@
 /**
- * How a message goes out. `sendOne` is the whole flow for one delivery: whether it may go now, what is made of it, and off; each step is
- * a file in `outbound/`.
- * Everything that speaks comes through here: an adapter's `send` has no other caller.
+ * How a message goes out. `sendOne` is the whole flow for one delivery: whether it may go now, the decision about it, and off; each
+ * step is a file in `outbound/`.
+ * Every message comes through here: an adapter's `send` has no other caller.
  */
 import type { Adapter } from "../domain/chat/adapter.js";
 import { charactersOf, MAX_CHARACTERS, shortenMessage } from "../domain/chat/long-message.js";
@@ -34,7 +34,10 @@ const IN_A_ROW = 20;
 /** A change waits for an older one of the same message that is on the wire. */
 const RETRY_DELAY_MS = 250;
 
-/** Sends what is due in a queue, in order. Gives the time of the next pass, if one is needed. `first`: a stored reply, which is sent during a stop, too. */
+/**
+ * Sends the deliveries that are due in a queue, in order. Gives the time of the next pass, if one is needed. `first`: a stored reply, which
+ * is sent during a stop, too.
+ */
 export function sendNext(queue: Queue, out: Outbound, first?: ReplyAtOnce): Promise<number | undefined> {
   const sending = sendInOrder(queue, first, out);
   return out.gate.hasPasses ? sending.finally(() => out.gate.passUnused(queue.key)) : sending;
@@ -80,12 +83,12 @@ async function sendOne(delivery: Delivery, out: Outbound): Promise<Then> {
   return delivery.operation === "send" ? carryOn(delivery, way, out) : sendChange(delivery, way, out);
 }
 
-/** Its adapter when it may go now; else what is to be done instead. */
+/** The adapter of a delivery that may go now; else the step to do instead. */
 function wayOf(delivery: Delivery, out: Outbound): Adapter | (() => Promise<Then>) {
   const now = out.clock.now();
   if (isExpired(delivery, now)) return () => expire(delivery, now, out);
   // No retry is further off than this, so a later time was set before the clock went back. A wait that a platform asked for is a pause;
-  // only what waits apart has it as its own time.
+  // only a delivery that waits apart has it as its own time.
   const furthestMs = delivery.isApart ? Math.max(MAX_PAUSE_MS, out.config.retry_max) : out.config.retry_max;
   const isBounded = delivery.interaction !== undefined || delivery.dueAt - now <= furthestMs;
   const at = out.moves.current(delivery.address);
@@ -96,7 +99,7 @@ function wayOf(delivery: Delivery, out: Outbound): Adapter | (() => Promise<Then
     return async () => orExpiry(delivery, delivery.dueAt);
   if (!adapter) {
     const isUnknown = out.adapters.get(at.platform) === undefined;
-    // One from before this start waits: its platform may be switched on again.
+    // A delivery from before this start waits: its platform may be switched on again.
     if (isUnknown && delivery.createdAt >= out.startedAt)
       return () => finish(delivery, "dead", `the platform "${at.platform}" is not switched on`, out);
     return async () => park(delivery, out);
@@ -125,13 +128,13 @@ function isRateLimited(delivery: Delivery, { gate, adapters, startedAt }: Outbou
   return status === "sending" && reason === undefined && !isHeldBack;
 }
 
-/** The decision is frozen for a retry, or what a crash left: the hooks are not asked again. */
+/** The decision is frozen for a retry, or for a delivery that a crash left: the hooks are not asked again. */
 async function carryOn(delivery: Delivery, adapter: Adapter, out: Outbound): Promise<Then> {
   return delivery.status === "sending" ? sendParts(delivery, adapter, out) : decideAndSend(delivery, adapter, out);
 }
 
 async function sendChange(delivery: Delivery, adapter: Adapter, out: Outbound): Promise<Then> {
-  // What a crash cut off goes on: its parts may be half done. So does what may have been posted.
+  // A change that a crash cut off goes on: its parts may be half done. So does a change that may have been posted.
   const isCutOff = delivery.parts.some((part) => part.status !== "waiting" || mayHaveArrived(part));
   const place = isCutOff ? "current" : await placeAmongChanges(delivery, out);
   switch (place) {
@@ -153,7 +156,7 @@ async function decideAndSend(delivery: Delivery, adapter: Adapter, out: Outbound
   const target = delivery.targetId === undefined ? NEW : await findTarget(delivery.targetId, delivery, out);
   if (target.kind === "ended") return finish(delivery, target.status, target.reason, out);
   if (target.kind === "later") return waitAside(delivery, target.at, target.why, out);
-  // A deletion says nothing that hooks could rewrite.
+  // A deletion has no text that hooks could rewrite.
   if (!delivery.message) return freezeAndSend(delivery, undefined, target.posted, adapter, out, target.hidden);
   const decision = await decide(delivery, delivery.message, out);
   return carryOut(decision, delivery, target, adapter, out);
@@ -198,7 +201,7 @@ export class ReplyAtOnce {
     this.#out = out;
   }
 
-  /** Undefined when it has to wait: for what is open in its queue, a pause, a crowd. Else `stored` or `notStored` is to be called. */
+  /** Undefined when it has to wait: for open deliveries in its queue, a pause, a crowd. Else `stored` or `notStored` is to be called. */
   static async decide(given: NewDelivery, near: Conversation, out: Outbound): Promise<ReplyAtOnce | undefined> {
     const { conversations, clock } = out;
     const queue = conversations.queueFor(given, near);
@@ -221,7 +224,7 @@ export class ReplyAtOnce {
     return reply;
   }
 
-  /** What its row is to have; absent when that is not decided yet, or is something else than to send. */
+  /** The message that the row gets; absent when hooks have not decided yet, or have decided something else than to send. */
   get decided(): Decided | undefined {
     return this.#prepared;
   }
@@ -250,7 +253,7 @@ export class ReplyAtOnce {
     return sendPrepared(this.delivery, this.#prepared, this.#adapter, this.#out);
   }
 
-  /** What cannot be encoded ends when it is stored. */
+  /** A message that cannot be encoded ends when it is stored. */
   #prepare(message: OutboundMessage): void {
     const short = shorten(this.delivery, message, this.#out);
     const prepared = prepare(this.delivery, short, [], this.#adapter, this.#out);
@@ -258,7 +261,7 @@ export class ReplyAtOnce {
   }
 }
 
-/** What waits for nothing ends within it. */
+/** Work that waits for nothing ends within one turn of the event loop. */
 const aTurn = () => new Promise<undefined>((done) => setImmediate(() => done(undefined)));
 
 /** No message of any sender is longer than `MAX_CHARACTERS`. After the hooks, because a hook may have made it long. */

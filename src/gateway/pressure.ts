@@ -1,14 +1,14 @@
 /**
  * Back-pressure: counts unfinished events, and accepts no more above the limit until some are finished. A platform's backlog is accepted
  * only as fast as it is handled from memory: then it need not be read from the disk again, and answers keep up with questions. One sender
- * gets a share of the limit, so that what waits for one slow hook keeps no one else out.
+ * gets a share of the limit, so that messages that wait for one slow hook keep no one else out.
  */
 
 import type { Logger } from "../lib/logger.js";
 import type { Clock } from "../lib/time/clock.js";
 
 const ENOUGH_AT_HAND = 1_000;
-/** So many of one sender count among those at hand. */
+/** This many messages of one sender count among those at hand. */
 const AT_HAND_PER_SENDER = 100;
 /** The limit is left when a tenth of it is free: at its edge it would be reached again with every message. */
 const LEFT_AT = 0.9;
@@ -22,7 +22,7 @@ interface Waiting {
   go: () => void;
 }
 
-/** What one sender has unfinished. */
+/** The unfinished messages of one sender. */
 export interface SenderLoad {
   unfinished: number;
   /** Being written, and to be accepted next. */
@@ -66,7 +66,9 @@ export class Pressure {
     this.#logger = logger;
   }
 
-  /** Resolves as soon as there is room for one more; at once after `close()`. First come, first served among those that wait for the same. */
+  /**
+   * Resolves as soon as there is room for one more; at once after `close()`. First come, first served among those that wait for the same.
+   */
   room(keepsBacklog: boolean): Promise<void> | undefined {
     if (this.#hasRoom(keepsBacklog) || this.#isClosed) return undefined;
     return new Promise((go) => this.#waiting.push({ keepsBacklog, since: this.#clock.monotonic(), go }));
@@ -78,7 +80,10 @@ export class Pressure {
     return load?.isOver ? load : undefined;
   }
 
-  /** Counts one more that this sender is about to hand in, until the returned function is called; or what keeps it out. */
+  /**
+   * Counts one more that this sender is about to hand in, until the returned function is called. Gives the load of the sender instead, when
+   * that keeps it out.
+   */
   reserve(sender: string): SenderLoad | (() => void) {
     const load = this.#loadOf(sender);
     if (load.isOver || load.unfinished + load.reserved >= this.#share) return load;

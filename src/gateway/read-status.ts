@@ -1,4 +1,4 @@
-/** Reads what `status.ts` describes from the parts of the gateway. */
+/** Reads the status that `status.ts` describes from the parts of the gateway. */
 import { formatAddress, parseAddress } from "../domain/chat/address.js";
 import { readQueue } from "../domain/deliveries/outbox-queue.js";
 import type { Pause } from "../domain/store.js";
@@ -91,7 +91,7 @@ function ownLimits({ outbound, adapters, clock }: StatusSources): Pause[] {
   });
 }
 
-/** It is connected, and takes no messages. */
+/** Changes the state of a platform that is connected and takes no messages. */
 async function withOutage<S extends Pick<AdapterStatus, "platform" | "phase" | "reason" | "hint">>(
   state: S,
   now: number,
@@ -111,7 +111,7 @@ async function withOutage<S extends Pick<AdapterStatus, "platform" | "phase" | "
   };
 }
 
-/** Platforms are held back, and which conversation has most of what waits. */
+/** Whether platforms are held back, and which conversation has most of the waiting messages. */
 async function heldBackOf({ store, conversations, pressure }: StatusSources): Promise<GatewayStatus["heldBack"]> {
   const { held } = pressure;
   if (!held) return undefined;

@@ -1,8 +1,8 @@
 /**
- * Keeps sends apart from suspects (see `inbound/suspects.ts`). A suspect that crashes the process cuts off every request under way, and
- * the platform may have no way to recognise a repeated message: then that message is in doubt. So a suspect starts when no such request is
- * under way, and none starts while the suspect is handled. What waits for a closed gate is woken when it opens, and goes before the next suspect.
- * It counts and makes no promises: without suspects it costs a send next to nothing.
+ * Keeps sends apart from suspects (see `inbound/suspects.ts`). A suspect that crashes the process cuts off every request under way, and the
+ * platform may have no way to recognise a repeated message: then that message is in doubt. So a suspect starts when no such request is
+ * under way, and none starts while the suspect is handled. A queue that waits for a closed gate is woken when the gate opens, and goes
+ * before the next suspect. The gate counts and makes no promises: without suspects it costs a send next to nothing.
  */
 import type { Delivery } from "../domain/store.js";
 import type { Clock, Timer } from "../lib/time/clock.js";
@@ -22,7 +22,7 @@ export class SendGate {
   #isClosed = false;
   /** A suspect waits until nothing is under way. */
   #isAwaited = false;
-  /** That suspect has waited long enough. */
+  /** The suspect that waits has waited long enough. */
   #isOverdue = false;
   #timer: Timer | undefined;
   #heldBack = new Set<string>();
@@ -66,7 +66,10 @@ export class SendGate {
     if (this.#passes.delete(queue)) this.#noteQuiet();
   }
 
-  /** True when a suspect may start now, until `open`. Else no further request starts, and `onQuiet` is called when the suspect may ask again. */
+  /**
+   * True when a suspect may start now, until `open`. Else no further request starts, and `onQuiet` is called when the suspect may ask
+   * again.
+   */
   close(): boolean {
     if (!this.#isQuiet && !this.#isOverdue) {
       if (this.#isAwaited) return false;

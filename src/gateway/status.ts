@@ -1,4 +1,4 @@
-/** What the gateway shows of itself: /status, /readyz and the metrics read it. */
+/** The status of the gateway: /status, /readyz and the metrics read it. */
 import type { AdapterState } from "../domain/chat/adapter.js";
 import type { DeliveryStatus, InboxStatus, Pause } from "../domain/store.js";
 import type { Work } from "../domain/work.js";
@@ -18,7 +18,7 @@ export interface AdapterStatus extends AdapterState {
   /** Nothing is sent to the whole platform until then: its own request (`retry_after`), or too many refused requests. */
   pausedUntil?: number;
   pauseReason?: string;
-  /** What it listens to; absent where that is no question (the web chat). */
+  /** The chats and people that the platform listens to; absent where that is no question (the web chat). */
   listening?: Listening;
   /** Conversations that have something to send and wait for the platform to come back. */
   conversationsWaiting: number;
@@ -37,7 +37,7 @@ export interface RouteCall {
   timeouts: number;
 }
 
-/** What an earlier process was cut off in is done one at a time, and may keep others waiting. */
+/** Work that an earlier process was cut off in is done one at a time, and may keep other work waiting. */
 export interface Turns {
   /** Messages and deliveries: `m5`, `d_m5r`. */
   waiting: readonly string[];
@@ -58,7 +58,7 @@ export interface GatewayStatus {
   lanes: Work["depth"];
   /** Absent while nothing waits so. */
   turns?: Turns | undefined;
-  /** What plugins with the default route are at. */
+  /** The calls that plugins with the default route are working on. */
   routed: RouteCall[];
   /** Conversations being sent to, and those waiting for room or for a rate limit. */
   sending: Work["depth"];

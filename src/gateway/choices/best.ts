@@ -1,8 +1,8 @@
-/** The choices that fit what was typed. */
+/** The choices that fit the typed text. */
 import type { Choice } from "../../domain/chat/command.js";
 import { nearestOf } from "../../lib/validation/nearest.js";
 
-/** Those that begin with what was typed, then those that contain it. */
+/** The choices that start with the typed text, then those that contain it. */
 export function best(choices: readonly Choice[], typed: string, most: number): Choice[] {
   const wanted = typed.trim().toLowerCase();
   const begins = choices.filter(({ value }) => value.toLowerCase().startsWith(wanted));
@@ -10,7 +10,7 @@ export function best(choices: readonly Choice[], typed: string, most: number): C
   return [...begins, ...contains].slice(0, most);
 }
 
-/** Those whose value, or a word of it, is a slip away from what was typed; the nearest first. */
+/** The choices whose value, or a word of it, is a slip away from the typed text; the nearest first. */
 export function near(choices: readonly Choice[], typed: string): Choice[] {
   const wanted = typed.trim();
   if (wanted === "") return [];

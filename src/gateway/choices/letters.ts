@@ -29,7 +29,7 @@ export const LETTERS = {
   },
 } as const satisfies Record<string, DeliveryFilter>;
 
-/** Not the text: what people wrote is shown to those who may see it, on the record. */
+/** Not the text: people's messages are shown to those who may see them, on the record. */
 export async function letters(
   { statuses, hasInbox }: DeliveryFilter,
   { store, offers }: Pick<Deps, "store" | "offers">,

@@ -1,4 +1,4 @@
-/** A command that cannot know what was meant answers with what there is: buttons in chat, a list everywhere. */
+/** A command that cannot know which value was meant answers with the existing values: buttons in chat, a list everywhere. */
 import { type Choice, type ChoiceList, namedOption, type OptionValue } from "../../domain/chat/command.js";
 import type { Button } from "../../domain/chat/message.js";
 import type { HookgateError } from "../../lib/errors.js";
@@ -18,7 +18,7 @@ const NAMED: ReadonlySet<ChoiceList> = new Set(["hooks", "points", "hooks-and-po
 export interface Unclear {
   error: Pick<HookgateError, "code" | "message" | "hint"> & Partial<Pick<HookgateError, "meant">>;
   option: string;
-  /** What was written for it, if anything. */
+  /** The text that was written for the option, if any. */
   typed?: string | undefined;
 }
 
@@ -83,25 +83,25 @@ function line(choice: Choice): string {
   return `\`${choice.value}\`${rest.replace(/[\\`*_~[\]<>|#@]/g, "\\$&")}`;
 }
 
-/** What its name says besides its value: `me` is `yourself`. */
+/** The words of a choice's name besides its value: `me` is `yourself`. */
 function behindValue({ name, value }: Choice): string {
   return name.startsWith(value) ? name.slice(value.length) : ` · ${name}`;
 }
 
-/** Without an id that stands behind the words and tells a person nothing. */
+/** The words of a choice without the id behind them, which is of no use to a person. */
 function wordsOf({ name, value }: Choice): string {
   const tail = ` · ${value}`;
   return name.endsWith(tail) ? name.slice(0, -tail.length) : name;
 }
 
-/** What a phone shows of a button. Labels that differ only behind it lose the words that they all begin with. */
+/** The part of a button that a phone shows, in characters. Labels that differ only behind it lose the words that they all start with. */
 const SEEN = 30;
 
 function labelsOf(words: readonly string[]): string[] {
   const [first = "", ...others] = words;
   let alike = 0;
   while (others.length > 0 && alike < first.length && words.every((one) => one[alike] === first[alike])) alike++;
-  // Whole words only, so that what is left can be read.
+  // Whole words only, so that the rest can be read.
   const cut = first.slice(0, alike).search(/[^\s._:/…-]*$/);
   const isHidden =
     words.some((one) => [...one].length > SEEN) && cut > SEEN / 3 && words.every((one) => one.length > cut);
@@ -116,7 +116,7 @@ function button(command: Command, options: Readonly<Record<string, OptionValue>>
   };
 }
 
-/** The line with all options by name, so that what follows in one of them is read as what it was. */
+/** The line with all options by name, so that text behind one of them is read as part of that option. */
 function commandLine({ name, options: specs }: Command, options: Readonly<Record<string, OptionValue>>): string {
   const words = specs.flatMap((spec) => {
     const value = options[spec.name];

@@ -17,7 +17,7 @@ export interface Asking {
   given: Readonly<Record<string, OptionValue>>;
 }
 
-/** Which list an option's values come from, by what the line says so far. */
+/** The list that an option's values come from, given the line so far. */
 export function listOf({ complete, completeFor }: OptionSpec, given: Asking["given"]): ChoiceList | undefined {
   const { action } = given;
   return (typeof action === "string" ? completeFor?.[action] : undefined) ?? complete;
@@ -59,7 +59,7 @@ export async function valuesOf(
     case "open-tasks": {
       const open = await store.tasks.list({ status: OPEN_TASK_STATUSES, limit: NEWEST });
       const own = `person:${operator.platform}:${operator.userId}`;
-      // First what is the person's own to do.
+      // The person's own work comes first.
       const sorted = [...open.filter(({ owner }) => owner === own), ...open.filter(({ owner }) => owner !== own)];
       return taskChoices(
         sorted.filter(({ owner }) => operator.role !== undefined || owner === own),
@@ -142,7 +142,7 @@ const missionChoice = ({ id, title, status }: Mission): Choice => ({
   value: id,
 });
 
-/** Who did something of late, by their names. */
+/** People who did something of late, by their names. */
 async function auditedPeople({ audit }: Deps["store"]): Promise<Choice[]> {
   const names = new Map<string, string>();
   for (const { operator } of await audit.list({ limit: NEWEST_ENTRIES })) {

@@ -1,6 +1,7 @@
 /**
- * Takes an event over from its platform: committed first, then into its lane, and the adapter may acknowledge it when it is durable.
- * It is handled meanwhile. Should the power fail just then, the platform hands it over again, and nothing was sent because of it.
+ * Takes an event over from its platform. The event is committed first and then put into its lane, and the adapter may acknowledge it when
+ * it is durable. It is handled meanwhile. Should the power fail just then, the platform hands it over again, and nothing was sent because
+ * of it.
  */
 import type { Accepted, Acknowledgement } from "../../domain/chat/adapter.js";
 import { COMMAND_LANE } from "../../domain/chat/command-lane.js";
@@ -93,8 +94,8 @@ const ACCEPTED: Accepted = { kind: "accepted", acknowledge: NONE };
 type Kind = "talk" | "command" | "slow-command";
 
 /**
- * A conversation has a lane of its own, and another for its commands: one that is stuck in a slow hook cannot keep an operator
- * out. A command that may take long is alone in its lane, so that the next one can tell how it is getting on.
+ * A conversation has a lane of its own, and another for its commands: one that is stuck in a slow hook cannot keep an operator out. A
+ * command that may take long is alone in its lane, so that the next one can report its progress.
  */
 function laneOf(conversation: string, event: InboundEvent, kind: Kind): string {
   if (kind === "talk") return conversation;
@@ -133,7 +134,7 @@ async function kindOfAction(event: ActionEvent, { tokens, commands, clock, logge
   return "command";
 }
 
-/** How the platform is told that an interaction arrived: with a promise of a private answer, of a change in place, or with a form. */
+/** How the platform is notified that an interaction arrived: with a promise of a private answer, of a change in place, or with a form. */
 async function acknowledgement(event: InboundEvent, inbound: Inbound): Promise<Acknowledgement> {
   if (event.kind === "command") return { kind: "defer", isPrivate: true };
   if (event.kind !== "action") return NONE;

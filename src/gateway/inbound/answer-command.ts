@@ -1,4 +1,4 @@
-/** Runs a command that was given in chat and says its answer: privately where the platform can, where it was asked otherwise. */
+/** Runs a command that was given in chat and sends its answer: privately where the platform can, where it was asked otherwise. */
 
 import { type Address, formatAddress } from "../../domain/chat/address.js";
 import { COMMAND_LANE } from "../../domain/chat/command-lane.js";
@@ -34,11 +34,11 @@ export interface ChatCall {
   operator: Operator;
   message: InboundMessage;
   interaction?: InteractionRef;
-  /** It came from a button. */
+  /** The command came from a button. */
   isPress?: boolean;
   /** The line that was pressed, where the answer must show it. */
   shownLine?: string | undefined;
-  /** The answer replaces what this delivery posted: a press on a button of an earlier answer. */
+  /** The answer replaces the message that this delivery posted: a press on a button of an earlier answer. */
   inPlaceOf?: string;
 }
 
@@ -188,13 +188,13 @@ function answerDelivery(
   );
 }
 
-/** After a crash the progress of the first attempt stands there: it is edited, not posted twice. */
+/** After a crash the progress of the first attempt is there: it is edited, not posted twice. */
 async function shownBefore(row: LaneRow, base: NewDelivery, inbound: Inbound): Promise<string | undefined> {
   if (attemptOf(row) === 1) return undefined;
   return (await inbound.store.outbox.get(base.id))?.id;
 }
 
-/** Above the answer: what the press ran, in the words of the button's line. */
+/** Above the answer: the line that the press ran, in the words of the button's line. */
 function withLine(answer: OutboundMessage, line: string | undefined): OutboundMessage {
   if (line === undefined) return answer;
   const code = `\`${line.replace(/\s+/g, " ").replaceAll("`", "'")}\``;
@@ -236,7 +236,10 @@ const REFUSED = "You may not do that here. To learn more, send me `/whoami` in a
 const ASKS =
   "This command asks a question before it does anything, and the question could not reach you privately. Send me a direct message, then give the command again.";
 
-/** The author of a command in a group may be out of reach (a Telegram bot cannot write first): then a short line in the group, for each question, and once for refusals. */
+/**
+ * The author of a command in a group may be out of reach (a Telegram bot cannot write first): then a short line in the group, for each
+ * question, and once for refusals.
+ */
 export function orOpenly(
   row: LaneRow,
   refusal: NewDelivery,

@@ -1,4 +1,7 @@
-/** What people do to messages that are there: edits, deletions, reactions. Hooks are told; copies at the other end of a bridge follow. */
+/**
+ * Handles changes that people make to messages: edits, deletions, reactions. Hooks are notified; copies at the other end of a bridge
+ * follow.
+ */
 import type { Address } from "../../domain/chat/address.js";
 import {
   addressOf,
@@ -103,7 +106,10 @@ export async function noteDeletion(row: LaneRow, event: DeletedEvent, inbound: I
   return settled("forwarded", removals);
 }
 
-/** A dead message is handled again as its author left it, or not at all. Before hooks are asked: a failing one does not keep the old words. */
+/**
+ * A dead message is handled again as its author left it, or not at all. Before hooks are asked: a failing one does not keep the old
+ * words.
+ */
 async function changeDead(
   change: EditedEvent | DeletedEvent,
   { store: { inbox }, clock }: Pick<Inbound, "store" | "clock">,
@@ -121,7 +127,7 @@ async function changeDead(
   }
 }
 
-/** What its author did to a dead message since, also what still waits behind other messages of its chat. */
+/** Applies changes that the author made to a dead message since, also those that still wait behind other messages of its chat. */
 export async function followChanges(inboxId: number, deps: Pick<Inbound, "store" | "clock">): Promise<void> {
   const { inbox } = deps.store;
   const event = (await inbox.get(inboxId))?.event;
@@ -145,12 +151,15 @@ export async function noteReaction(row: LaneRow, event: ReactionEvent, inbound: 
   return settled("noted");
 }
 
-/** The chat has another id: what waits for it goes there, and the access lists hold for both. Before anything else of the new chat is handled. */
+/**
+ * The chat has another id: messages that wait for it go there, and the access lists hold for both. Before anything else of the new chat is
+ * handled.
+ */
 export function noteMove({ address, toChatId }: MovedEvent, inbound: Inbound): Promise<void> {
   return recordMove(address, toChatId, inbound, inbound.wakeOutbox);
 }
 
-/** The message as the inbox or the outbox remembers it, else what the event says of it. */
+/** The message as the inbox or the outbox remembers it, else as the event has it. */
 async function recall(
   address: Address,
   messageId: string,
@@ -177,8 +186,8 @@ async function recall(
 }
 
 /**
- * Whom a failed change of a copy is reported to: the author of the message, with a role or notified of the copy, too. Undefined: no one. A
- * person with a role has to know that the copy still has the old text.
+ * The person who is notified of a failed change of a copy: the author of the message, with a role or notified of the copy, too. Undefined:
+ * no one. A person with a role has to know that the copy still has the old text.
  */
 function notifiedOf(
   { userId }: InboundMessage,

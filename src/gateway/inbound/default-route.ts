@@ -1,4 +1,4 @@
-/** What the config does with a message that no hook claimed: nothing, forward it, or hand it to a plugin. */
+/** Handles a message that no hook claimed as the configuration asks: does nothing, forwards it, or hands it to a plugin. */
 import type { Operator } from "../../domain/chat/identity.js";
 import type { InboundMessage } from "../../domain/chat/message.js";
 import type { NewDelivery } from "../../domain/store.js";
@@ -36,7 +36,7 @@ export async function defaultRoute(
   }
   const handler = inbound.routes.get(route.plugin);
   if (!handler) {
-    // It is among the listed problems until it is fixed; the messages are not held up for it.
+    // The missing route is among the listed problems until it is fixed; the messages are not held up for it.
     inbound.logger.warn(
       { plugin: route.plugin, id: row.id },
       `gateway.default_route names the plugin "${route.plugin}", which has no route: handled as with none`,
@@ -55,7 +55,10 @@ export async function defaultRoute(
   return settled("routed", copy ? [...deliveries, copy] : withReplySight(row, deliveries, inbound));
 }
 
-/** One call. It is on the row as long as it blocks the conversation: also after its time limit, until the message is handled. */
+/**
+ * Calls the route once. The call is on the row as long as it blocks the conversation: also after its time limit, until the message is
+ * handled.
+ */
 async function callRoute(
   row: LaneRow,
   message: InboundMessage,

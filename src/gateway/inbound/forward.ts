@@ -42,11 +42,11 @@ export function isEcho(message: InboundMessage, to: Address, inbound: Inbound): 
 export interface Origin {
   address: Address;
   messageId: string | undefined;
-  /** It continues an answer that named no room. */
+  /** The message continues an answer that named no room. */
   isPrivate?: boolean;
 }
 
-/** Undefined when the address is the message's own conversation: that would be an echo. `answering`: what it answers there. */
+/** Undefined when the address is the message's own conversation: that would be an echo. `answering`: the message that it answers there. */
 export async function forward(
   row: LaneRow,
   message: InboundMessage,
@@ -60,7 +60,7 @@ export async function forward(
     inbound.logger.warn({ row: row.id, to: formatAddress(to) }, "a message cannot be forwarded to where it came from");
     return undefined;
   }
-  // What it answers was written before the chat moved: its id is another message's there.
+  // The message that it answers was written before the chat moved: in the new chat, its id is another message's.
   const isOutOfReach = answering !== undefined && address.chatId !== to.chatId;
   const answered = answering ? answering.messageId : await counterpart(message, from, address, inbound);
   const replyToId = isOutOfReach ? undefined : answered;
@@ -87,7 +87,7 @@ export async function forward(
   return withCopySight(row, message, copy, inbound);
 }
 
-/** A customer does not see what hooks decide; one of us, with or without a role, has to know that the customer got no answer. */
+/** A customer does not see decisions of hooks; one of us, with or without a role, has to know that the customer got no answer. */
 export async function isOurs(
   message: InboundMessage,
   role: Role | undefined,
@@ -100,8 +100,9 @@ export async function isOurs(
 }
 
 /**
- * Files that only their own platform can read are copied. What cannot be read now is tried again with its message, so this throws; what
- * can never be read, or not at the last attempt, is named in the text instead. `before`: versions of the copy, whose files are not read again.
+ * Files that only their own platform can read are copied. A file that cannot be read now is tried again with its message, so this throws. A
+ * file that can never be read, or not at the last attempt, is named in the text instead. `before`: versions of the copy, whose files are
+ * not read again.
  */
 async function withAddresses(
   row: LaneRow,
@@ -150,9 +151,9 @@ async function isToDirect({ address, messageId, isPrivate }: Origin, { store }: 
 }
 
 /**
- * The message as its copy says it: author first, then, when all of a room can read the original and so the replies to the copy, the
- * room (`isPlaced`). On another platform, names stand in place of ids that only its own can show. `lostFiles`: what is known of those
- * that have no address.
+ * The message as its copy shows it: author first, then, when all of a room can read the original and so the replies to the copy, the
+ * room (`isPlaced`). On another platform, names replace ids that only its own can show. `lostFiles`: the known facts of the files that
+ * have no address.
  */
 export function asCopy(
   message: InboundMessage,
@@ -175,7 +176,7 @@ export function asCopy(
   };
 }
 
-/** What the copy of a message says after a correction. Only files that are new in it are fetched. One that is not posted keeps what it answers. */
+/** The copy of a message after a correction. Only files that are new in it are fetched. A copy that is not posted keeps its reference. */
 export async function correctedCopy(
   row: LaneRow,
   message: InboundMessage,
@@ -191,7 +192,7 @@ export async function correctedCopy(
   const to = { ...address, isPlaced: namesPlace(copy), lostFiles };
   const replyToId = status === "sent" ? undefined : before?.replyToId;
   const corrected = asCopy({ ...message, attachments }, to, inbound);
-  // What it shows goes.
+  // The files that the copy shows are removed.
   if (versions.some((version) => version.message?.attachments?.length)) corrected.attachments ??= [];
   return {
     message: { ...corrected, ...withoutUndefined({ replyToId }) },
@@ -205,7 +206,9 @@ function showsJust(files: readonly Attachment[], version: Delivery): boolean {
   return shown.length === files.length && files.every(isSame) && lostFilesOf(version).length === 0;
 }
 
-/** Where an answer to one of our messages goes, when that is a copy: to its author, or for all to read into the room where it was written. */
+/**
+ * Where an answer to one of our messages goes, when that is a copy: to its author, or for all to read into the room where it was written.
+ */
 export async function answersTo(
   at: Address,
   messageId: string,
@@ -226,7 +229,7 @@ function roomOf(message: InboundMessage, { platform }: Pick<Address, "platform">
   return message.platform === platform ? name : `${name} on ${message.platform}`;
 }
 
-/** As `asCopy` began it; an author's name has no bare `*` in it. */
+/** True when the copy names the place, as `asCopy` writes it; an author's name has no bare `*` in it. */
 export function namesPlace({ message }: Pick<Delivery, "message">): boolean {
   return message !== undefined && !/^\*\*(\\.|[^*\\])+\*\*:/.test(message.text);
 }
@@ -247,24 +250,25 @@ export async function copiesOf(at: Address, messageId: string, inbound: Inbound)
   const copies = new Map<string, Delivery>();
   for (const id of ids) {
     const found = await outbox.get(id);
-    // A part that an edit added is a copy too; the edit's own target is what to address.
+    // A part that an edit added is a copy too; the edit's own target is the message to address.
     const target = found?.operation === "edit" ? await outbox.get(found.targetId ?? "") : found;
-    // An operator may have deleted what it corrected: then it posted all that is there.
+    // An operator may have deleted the message that it corrected: then it posted all that is there.
     const root = target ?? (found?.parts.every(({ operation }) => operation === "create") ? found : undefined);
     if (root?.mirrors) copies.set(root.id, root);
   }
   return [...copies.values()];
 }
 
-/** It answers a customer, and which one is not known any more. */
+/** The message answers a customer, but it is not known any more which one. */
 export const LOST = "lost";
 
 /** Own answers that continue each other and were not passed on: far more than a person writes. */
 const MAX_CONTINUED = 50;
 
 /**
- * Where a reply to one of our copies is meant for, given as it was written; what stands in a thread on a copy is a reply to it. So is what a person
- * replies to an own answer: a correction, or more of it. An answer that was not passed on leads to where it was meant for. The reply of a colleague is talk.
+ * Where a reply to one of our copies is meant for, given as it was written. A message in a thread on a copy is a reply to the copy. So is a
+ * person's reply to an own answer: a correction, or more of it. An answer that was not passed on leads to where it was meant for. The reply
+ * of a colleague is talk.
  */
 export async function originOf(
   written: InboundMessage,
@@ -289,7 +293,10 @@ export async function originOf(
   return { address: copy.address, messageId, isPrivate: !namesPlace(copy) };
 }
 
-/** Where only answers to customers are written, what it replies to was a message of ours that is known no more, or a message of the same person that an operator deleted. */
+/**
+ * Where only answers to customers are written, it replied to a message of ours that is known no more, or to a message of the same person
+ * that an operator deleted.
+ */
 async function isForgotten(written: InboundMessage, replyToId: string, inbound: Inbound): Promise<boolean> {
   const { userId, replyToUserId, botId } = written;
   const at = messageAddress(written);
@@ -299,7 +306,9 @@ async function isForgotten(written: InboundMessage, replyToId: string, inbound: 
   return rowId !== undefined && wasPurged(inbound, `m${rowId}`, 0);
 }
 
-/** A reply to a copy is to us, as all platforms say; so is what stands in a thread on one, or continues an answer, which none says. */
+/**
+ * A reply to a copy is to us, as all platforms show; so is a message in a thread on one, or one that continues an answer, which none shows.
+ */
 export function withAddressing(message: InboundMessage, origin: Origin | typeof LOST | undefined): InboundMessage {
   if (message.isDm || message.isGroupMention || origin === undefined) return message;
   return { ...message, isGroupMention: true };

@@ -11,7 +11,10 @@ import { afterMove, asWritten, attemptOf, causeId, type Inbound, messageAddress,
 import { isNotified } from "./reply.js";
 import { senderOf } from "./sender.js";
 
-/** The note for its author: who is told when no hook answers, who sees that a button or a command still waits, and who answered a customer. */
+/**
+ * The note for the author: a person who is notified when no hook answers, who sees that a button or a command still waits, or who answered
+ * a customer.
+ */
 export async function givenUpNote(row: LaneRow, inbound: Inbound): Promise<NewDelivery | undefined> {
   const event = afterMove(row.event, inbound);
   if (!("message" in event) || event.kind === "edited") return undefined;
@@ -26,7 +29,7 @@ export async function givenUpNote(row: LaneRow, inbound: Inbound): Promise<NewDe
   return { ...authorNote(row, message, { text, isAnswer }, inbound), id };
 }
 
-/** One of us answers a customer with it. */
+/** True when one of us answers a customer with the message. */
 export async function isAnswerOf(message: InboundMessage, role: Role | undefined, inbound: Inbound): Promise<boolean> {
   const origin = await originOf(message, inbound);
   return origin === LOST || (origin !== undefined && (await isOurs(message, role, origin, inbound)));
@@ -55,7 +58,7 @@ function textFor(row: LaneRow, role: Role | undefined, isAnswer: boolean): strin
   const attempts = attemptOf(row);
   const times = attempts === 1 ? "one attempt" : `${attempts} attempts`;
   const what = `Your message was not handled: it was given up after ${times}.`;
-  // Who has no role may give neither command.
+  // A person without a role may give neither command.
   if (role === undefined && isAnswer)
     return `Your message was not passed on: it was given up after ${times}. The operators can see why. Ask one of them before you write again.`;
   if (role === undefined) return `${what} Try again later.`;

@@ -1,4 +1,7 @@
-/** A person changes a message after an operator deleted it, or its copy, from the queues: nothing of that is passed on, and its author is notified. */
+/**
+ * A person changes a message after an operator deleted it, or its copy, from the queues: nothing of that is passed on, and its author is
+ * notified.
+ */
 
 import type { InboundMessage } from "../../domain/chat/message.js";
 import { goneNoteId, isUntold, isWithdrawn, saysInDoubt } from "../../domain/deliveries/given-up.js";

@@ -1,4 +1,4 @@
-/** What came of handling an event. */
+/** The outcome of handling an event. */
 import type { NewPending } from "../../domain/pending.js";
 import type { NewDelivery } from "../../domain/store.js";
 
@@ -8,10 +8,10 @@ export type Handling =
       /** `command`, `claimed`, `denied`, `returned`, `forwarded`, `routed`, `unrouted`, `noted`, … */
       outcome: string;
       claimedBy?: string;
-      /** Why, where the outcome does not say it all. */
+      /** The reason, where the outcome does not contain it. */
       reason?: string;
       deliveries: readonly NewDelivery[];
-      /** What is still to be done about it. */
+      /** The work that is still to be done about it. */
       pending?: readonly NewPending[];
       /** A command was asked for something that it could not do. */
       isFailed?: true;

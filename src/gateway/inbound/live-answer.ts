@@ -22,7 +22,7 @@ export class LiveAnswer {
   #timer: Timer | undefined;
   #isOver = false;
 
-  /** `base`: the answer's delivery without its message. `target`: edit what this delivery posted, instead of posting. */
+  /** `base`: the answer's delivery without its message. `target`: edit the message that this delivery posted, instead of posting. */
   constructor(base: NewDelivery, target: string | undefined, inbound: Inbound) {
     this.#base = base;
     this.#target = target;

@@ -1,6 +1,7 @@
 /**
- * A message, or a change of one, that is not taken: its sender has a whole share of `gateway.max_waiting` unfinished, and further ones would keep
- * everyone else out. It is stored as settled with the reason, so that it is explained and does not wait, and its sender is notified once.
+ * A message, or a change of one, that is not taken: its sender has a whole share of `gateway.max_waiting` unfinished, and further ones
+ * would keep everyone else out. It is stored as settled with the reason, so that it is explained and does not wait, and its sender is
+ * notified once.
  */
 import type { Accepted } from "../../domain/chat/adapter.js";
 import { addressOf, conversationOf, type InboundEvent } from "../../domain/chat/event.js";
@@ -15,7 +16,10 @@ import { senderOf } from "./sender.js";
 
 export const NOT_TAKEN = "not_taken";
 
-/** Whose share an event is counted in. Where a platform does not report who deleted, that of the chat; a move of a chat has none. */
+/**
+ * The holder of the share that an event is counted in. Where a platform does not report who deleted, the share of the chat; a move of a
+ * chat has none.
+ */
 export function shareHolder(event: InboundEvent): string | undefined {
   if ("message" in event) return senderKey(event.message.platform, event.message.userId);
   if (event.kind === "moved") return undefined;
@@ -53,7 +57,7 @@ export async function notTaken(event: InboundEvent, load: SenderLoad, inbound: I
   return "accepted";
 }
 
-/** Its sender expects an answer there. */
+/** The sender expects an answer there. */
 function isListenedTo(event: InboundEvent, inbound: Inbound): boolean {
   if (event.kind !== "message") return false;
   const { verdict } = senderOf(event.message, inbound);
@@ -70,7 +74,7 @@ function noteFor(row: Parameters<typeof note>[0], { unfinished }: SenderLoad, in
   return [{ ...delivery, message: { text, replyToId: referenceTo(row, message) } }];
 }
 
-/** What a platform answers that can refuse at once (the web chat). */
+/** The answer on a platform that can refuse at once (the web chat). */
 export function waitingTooMany({ unfinished, reserved }: SenderLoad): HookgateError {
   return new HookgateError({
     code: "TOO_MANY_WAITING",
@@ -81,7 +85,7 @@ export function waitingTooMany({ unfinished, reserved }: SenderLoad): HookgateEr
   });
 }
 
-/** The same while no messages of anyone are taken. */
+/** Like `waitingTooMany`, while no messages of anyone are taken. */
 export function tooMuchWaiting(): HookgateError {
   return new HookgateError({
     code: "GATEWAY_FULL",

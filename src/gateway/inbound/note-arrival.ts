@@ -1,4 +1,4 @@
-/** What people do with a message of ours proves that it arrived, also when its delivery is held in doubt: it is taken as sent. */
+/** People's acts on a message of ours prove that it arrived, also when its delivery is held in doubt: it is taken as sent. */
 import { formatAddress } from "../../domain/chat/address.js";
 import type { ActionEvent } from "../../domain/chat/event.js";
 import type { InboundMessage } from "../../domain/chat/message.js";
@@ -6,7 +6,7 @@ import { isUnknownToUs, mayBePosted } from "../../domain/deliveries/given-up.js"
 import type { Delivery, DeliveryPart } from "../../domain/store.js";
 import { type Inbound, messageAddress } from "./receiving.js";
 
-/** As many of a conversation as are looked through; a message that is replied to is mostly among the newest. */
+/** The number of deliveries of a conversation that are looked through; a message that is replied to is mostly among the newest. */
 const RECENT = 100;
 /** The platform's clock may differ from ours. */
 const CLOCKS_DIFFER_MS = 60_000;

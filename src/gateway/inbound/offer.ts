@@ -1,4 +1,7 @@
-/** Offers the message to the hooks at inbound_claim: the first that handles it owns it, and the author of an answer is notified when it goes nowhere else, and its correction neither. */
+/**
+ * Offers the message to the hooks at inbound_claim: the first that handles it owns it, and the author of an answer is notified when it
+ * goes nowhere else, and its correction neither.
+ */
 import { type Address, formatAddress } from "../../domain/chat/address.js";
 import type { Role } from "../../domain/chat/identity.js";
 import type { InboundMessage } from "../../domain/chat/message.js";
@@ -52,7 +55,7 @@ async function take(
 ): Promise<Offered> {
   if (!claim.handled) return undefined;
   if (claim.deferMs !== undefined) return putOff(claim, row, message, inbound);
-  // A copy of what the hook returned: ours, and what hooks of the outbound flow are shown as it is.
+  // A copy of the hook's result: it is ours, and hooks of the outbound flow are shown it as it is.
   const answers = claim.reply === undefined ? [] : reply(row, message, immutable(claim.reply), inbound);
   const copy = claim.routeTo && (await forward(row, message, claim.routeTo, inbound));
   const deliveries = copy ? [...answers, copy] : withReplySight(row, answers, inbound);
@@ -84,7 +87,7 @@ function missedNote(
   return authorNote(row, message, { text, isAnswer: true }, inbound);
 }
 
-/** Its author corrects it: no hook is asked about that, and nothing of it is passed on. For the row of the correction. */
+/** The author corrects the message: no hook is asked about that, and nothing of it is passed on. For the row of the correction. */
 export async function missedCorrectionNotes(
   row: LaneRow,
   message: InboundMessage,
@@ -99,7 +102,7 @@ export async function missedCorrectionNotes(
   return [{ ...notice, id: goneNoteId(row.id, "edited") }];
 }
 
-/** Who has no role is not shown which hook it was, and may give no command. */
+/** A person without a role is not shown which hook it was, and may give no command. */
 const claimerText = (claimedBy: string | undefined, role: Role | undefined): string =>
   role === undefined || claimedBy === undefined ? "a hook" : `the hook \`${claimedBy}\``;
 
@@ -119,7 +122,7 @@ async function putOff(claim: Claim, row: LaneRow, message: InboundMessage, inbou
     row.passedOver = { by, reason };
     return undefined;
   }
-  // "One moment, please": said once, though the message is offered again and again.
+  // "One moment, please": sent once, though the message is offered again and again.
   if (word !== undefined && row.deferrals === 0)
     for (const delivery of reply(row, message, word, inbound, "p")) await sayNow(delivery, inbound);
   const delayMs = Math.min(deferMs, config.max_deferral);

@@ -39,7 +39,7 @@ export function withheldCode(row: LaneRow, message: InboundMessage, inbound: Inb
   };
 }
 
-/** Others read what was written in a room: a code in it is void. */
+/** Others read a message that was written in a room: a code in it is void. */
 export function voidCode(row: LaneRow, message: InboundMessage, inbound: Inbound): void {
   if (message.isDm || inbound.claims?.overheard(message.text) !== true) return;
   inbound.logger.warn({ conversation: row.conversation }, OVERHEARD);
@@ -52,8 +52,8 @@ const OVERHEARD =
 const MAX_TYPOS = 5;
 
 /**
- * `claim CODE`, `/ claim CODE`, `"/claim CODE"`: the first message of many owners. The sender is told privately how it is written. In a
- * room everybody can read the code, so there it is a claim: a right code is used up.
+ * `claim CODE`, `/ claim CODE`, `"/claim CODE"`: the first message of many owners. The sender is shown privately how it is written. In
+ * a room everybody can read the code, so there it is a claim: a right code is used up.
  */
 export function claimTypo(
   row: LaneRow,

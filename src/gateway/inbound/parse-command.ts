@@ -1,4 +1,7 @@
-/** Reads a command written as text: `/name value name=value "quoted value" {"json": 1}`. Also checks values that came in a platform's own form. */
+/**
+ * Reads a command written as text: `/name value name=value "quoted value" {"json": 1}`. Also checks values that came in a platform's own
+ * form.
+ */
 import {
   type CommandSpec,
   closingQuote,
@@ -37,7 +40,7 @@ export class CommandTable<C extends CommandSpec = Command> {
     return this.#byName.get(wanted) ?? this.#more().find((command) => plainName(command.name) === wanted);
   }
 
-  /** The command that a text calls, and what follows its name. Any other text, `/unknown` included, is no command. */
+  /** The command that a text calls, and the text behind its name. Any other text, `/unknown` included, is no command. */
   read(text: string): { command: C; rest: string } | undefined {
     if (text.charCodeAt(0) !== 47 /* slash */) return undefined;
     const match = /^\/([a-z0-9_-]{1,32})(?:\s+([\s\S]*))?$/i.exec(text);
@@ -100,7 +103,7 @@ function nextByPlace(
   );
 }
 
-/** The same checks for options that come by name: slash commands, HTTP. */
+/** Applies the same checks to options that come by name: slash commands, HTTP. */
 export function checkOptions(spec: CommandSpec, values: Values): ParsedOptions {
   const given = new Map<OptionSpec, OptionValue>();
   for (const [name, value] of Object.entries(values)) {
@@ -170,7 +173,7 @@ function givenTwice({ name }: OptionSpec, given: ReadonlyMap<OptionSpec, OptionV
   );
 }
 
-/** Words that belong to an option before it come to stand at the place of this one. */
+/** Words that belong to an option before it come to be at the place of this one. */
 function afterWords({ message }: { message: string }, given: ReadonlyMap<OptionSpec, OptionValue>) {
   const [option, value] = [...given].at(-1) ?? [];
   if (option?.type !== "string" || option.choices) return problem(message);
@@ -187,10 +190,10 @@ function unknownOption(spec: CommandSpec, name: string) {
   return problem(`there is no option "${shortCopy(name)}"${near ? ` (did you mean "${near}"?)` : ""}`);
 }
 
-/** `from`: where its value begins. */
+/** `from`: where its value starts. */
 type Named = { kind: "named"; option: OptionSpec; value: OptionValue; from: number; end: number };
 
-/** `name=value`, `--name=value`, `--switch`, or the bare name of a switch. Undefined when a positional value stands here. */
+/** `name=value`, `--name=value`, `--switch`, or the bare name of a switch. Undefined when a positional value is here. */
 function readNamed(
   spec: CommandSpec,
   text: string,
@@ -213,7 +216,9 @@ function readNamed(
   return { kind: "named", option, value: true, from: at, end: at + whole.length };
 }
 
-/** It begins as JSON and is none, or what stands behind it can be nothing else's: it is taken whole, and is refused as what it is. */
+/**
+ * The value looks like JSON and is none, or the text behind it can belong to nothing else: it is taken whole, and is refused as what it is.
+ */
 function isCutShort({ option, value, from, end }: Named, text: string): boolean {
   const first = text[from] ?? "";
   if (option.rest !== true || closingQuote(first) !== undefined) return false;
@@ -233,7 +238,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Options that stand behind free text: `some words --dry-run name=value other="two words"`. None is looked for in quotes and in JSON. */
+/** Options behind free text: `some words --dry-run name=value other="two words"`. None is looked for in quotes and in JSON. */
 function cutTrailing(spec: CommandSpec, text: string): { rest: string; switches: [OptionSpec, OptionValue][] } {
   const rest = text.trimEnd();
   const whole = readValue(rest, 0);
@@ -284,7 +289,7 @@ function unquoteWhole(text: string): string {
   return value.isQuoted && value.end >= text.length ? value.text : text;
 }
 
-/** One value from `at`: quoted, JSON, or up to the next space. */
+/** Reads one value from `at`: quoted, JSON, or up to the next space. */
 function readValue(text: string, at: number): { text: string; end: number; isJson: boolean; isQuoted: boolean } {
   const first = text[at] ?? "";
   const closing = closingQuote(first);
@@ -313,7 +318,7 @@ function readQuoted(text: string, from: number, closing: string): { text: string
   return undefined;
 }
 
-/** Where the JSON value that begins at `from` ends; undefined when its brackets do not close. */
+/** Where the JSON value that starts at `from` ends; undefined when its brackets do not close. */
 function jsonEnd(text: string, from: number): number | undefined {
   let depth = 0;
   let inString = false;

@@ -1,4 +1,4 @@
-/** What a press on a button (or a form sent in) comes to. Asked twice: for the acknowledgement, and when it is handled. */
+/** Plans what a press on a button (or a form sent in) does. Asked twice: for the acknowledgement, and when it is handled. */
 import { mayUse } from "../../domain/chat/command.js";
 import type { ActionEvent } from "../../domain/chat/event.js";
 import type { Operator } from "../../domain/chat/identity.js";
@@ -67,7 +67,7 @@ export async function planAction(event: ActionEvent, inbound: Inbound): Promise<
   };
 }
 
-/** What a form is still to ask for may be missing: that is no reason against it. */
+/** Options that a form is still to ask for may be missing: that is no reason against the command. */
 async function allows(command: Command, operator: Operator, parsed: ParsedOptions): Promise<boolean> {
   const { options } = parsed;
   return options === undefined || command.allows === undefined || command.allows(operator, options);
@@ -100,6 +100,6 @@ export function isBrief(plan: ActionPlan): boolean {
 async function answerOf(deliveryId: string, { store }: Inbound): Promise<string | undefined> {
   const delivery = await store.outbox.get(deliveryId);
   if (delivery?.cause.kind !== "command") return undefined;
-  // What posted the message, when the button came with an edit of it.
+  // The delivery that posted the message, when the button came with an edit of it.
   return delivery.targetId ?? delivery.id;
 }

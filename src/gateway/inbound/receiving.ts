@@ -1,4 +1,4 @@
-/** What the steps of the inbound flow share. */
+/** The dependencies and helpers that the steps of the inbound flow share. */
 import type { Address } from "../../domain/chat/address.js";
 import { addressOf, type InboundEvent } from "../../domain/chat/event.js";
 import type { InboundMessage } from "../../domain/chat/message.js";
@@ -38,15 +38,15 @@ export interface Inbound extends Deps {
   perMinute: PerMinute;
   /** This part of a held delivery did arrive, as this message of its platform: it is taken as sent. */
   confirmArrival(deliveryId: string, partIndex: number, messageId: string): Promise<void>;
-  /** The original of this copy was corrected: what was certainly not posted of it says this. False: an edit has to follow. */
+  /** The original of this copy was corrected: its parts that were certainly not posted get the new text. False: an edit has to follow. */
   correct(copyId: string, corrected: Corrected): Promise<boolean>;
-  /** The original of this copy was deleted: what was certainly not posted of it is not sent. True when nothing is left to delete. */
+  /** The original of this copy was deleted: its parts that were certainly not posted are not sent. True when nothing is left to delete. */
   retract(copyId: string): Promise<boolean>;
   pending: Pick<Pending, "added">;
   /** Something changed in this queue of the outbox: it is read from the store. */
   wakeOutbox(queue: string): void;
   conversations: Conversations;
-  /** Has hooks decide on a reply that is not stored yet. `near`: the conversation of what it answers. */
+  /** Has hooks decide on a reply that is not stored yet. `near`: the conversation of the message that it answers. */
   replyAtOnce(delivery: NewDelivery, near: Conversation): Promise<ReplyAtOnce | undefined>;
 }
 
@@ -57,14 +57,17 @@ export function messageAddress({ platform, botId, chatId, threadId }: InboundMes
 export const isInThread = ({ threadId, parentChatId }: InboundMessage): boolean =>
   threadId !== undefined || parentChatId !== undefined;
 
-/** It stands where the default route forwards to, or in a thread there. */
+/** True when the message is where the default route forwards to, or in a thread there. */
 export function isWhereCopiesGo(message: InboundMessage, inbound: Inbound): boolean {
   const { platform, botId, chatId, parentChatId = chatId } = message;
   const places = [messageAddress(message), { platform, botId, chatId }, { platform, botId, chatId: parentChatId }];
   return places.some((place) => takesCopies(place, inbound));
 }
 
-/** What it replies to; then what its thread hangs under, which is a message of the chat or, where threads are chats, of the parent. */
+/**
+ * The message that it replies to, then the message that its thread hangs under. The latter is in the chat or, where threads are chats, in
+ * the parent.
+ */
 export function answeredBy(message: InboundMessage): [Address, string][] {
   const { platform, botId, chatId, threadId, parentChatId, replyToId } = message;
   const places: [Address, string][] = [];
@@ -74,7 +77,7 @@ export function answeredBy(message: InboundMessage): [Address, string][] {
   return places;
 }
 
-/** `m<inbox id>`: the same for every attempt, so that what it leads to is known again after a crash. */
+/** `m<inbox id>`: the same for every attempt, so that its results are known again after a crash. */
 export const causeId = (row: Pick<LaneRow, "id">) => `m${row.id}`;
 
 /** Counts from 1; being put off by a hook is not another attempt. */
@@ -82,7 +85,7 @@ export const attemptOf = (row: LaneRow) => Math.max(1, row.attempts - row.deferr
 
 export function causeOf(row: LaneRow, kind: Cause["kind"]): Cause {
   const by = givenBy(row);
-  // A message is what its writer's run caused; what is answered to it is an answer, as deep.
+  // A message is caused by its writer's run; a reply to it is an answer, as deep.
   if (by !== undefined && kind === "message") return by;
   return immutable({ kind, id: causeId(row), depth: by?.depth ?? 0 });
 }
@@ -98,7 +101,7 @@ export function dispatchIdOf(row: LaneRow, point: string): string {
   return numberedDispatch(causeId(row), point, row.round);
 }
 
-/** Options of a dispatch that this event leads to, with a payload made for it of what came in. */
+/** Options of a dispatch that this event leads to, with a payload that is made for it from the event. */
 export function fireOptions(row: LaneRow, point: string, messageId: string, { access }: Verdict): DispatchOptions {
   return {
     dispatchId: dispatchIdOf(row, point),
@@ -111,7 +114,7 @@ export function fireOptions(row: LaneRow, point: string, messageId: string, { ac
   };
 }
 
-/** A delivery that answers this event. `mark` tells the several that one event may lead to apart. */
+/** A delivery that answers this event. `mark` distinguishes the deliveries when one event leads to several. */
 export function newDelivery(
   row: LaneRow,
   mark: string,
@@ -126,16 +129,16 @@ export function referenceTo({ event }: LaneRow, { chatId, messageId }: InboundMe
   return addressOf(event).chatId === chatId ? messageId : undefined;
 }
 
-/** The answer to a command or a press in a group does not wait behind what is copied there: until then the person who gave it sees nothing. */
+/** The answer to a command or a press in a group does not wait behind copies there: until then the person who gave it sees nothing. */
 export const urgencyOfAnswer = ({ isDm }: InboundMessage) => (isDm ? undefined : ("urgent" as const));
 
-/** The message in the chat where it was written, which is where the id of what it replies to counts. */
+/** The message in the chat where it was written: there, the id of the message that it replies to counts. */
 export function asWritten({ event }: LaneRow, message: InboundMessage): InboundMessage {
   const isMoved = "message" in event && event.message.chatId !== message.chatId;
   return isMoved ? event.message : message;
 }
 
-/** The event with the chat id that holds now. What the message replied to is in the chat before, so it refers to nothing here. */
+/** The event with the chat id that holds now. The message that it replied to is in the chat before, so it refers to nothing here. */
 export function afterMove(event: InboundEvent, { moves }: Deps): InboundEvent {
   if ("address" in event) {
     const address = moves.current(event.address);

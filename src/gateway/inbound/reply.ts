@@ -1,4 +1,4 @@
-/** Turns what a hook or a route wants said into a delivery in the same conversation. */
+/** Turns a reply of a hook or a route into a delivery in the same conversation. */
 
 import { hasRole, type Role } from "../../domain/chat/identity.js";
 import type { InboundMessage, OutboundMessage } from "../../domain/chat/message.js";
@@ -9,7 +9,7 @@ import type { LaneRow } from "../conversation.js";
 import { causeOf, type Inbound, messageAddress, newDelivery, referenceTo } from "./receiving.js";
 import { senderOf } from "./sender.js";
 
-/** None for a reply that says nothing. In a group the answer points at its question, unless it points elsewhere already. */
+/** Undefined for an empty reply. In a group the answer points at its question, unless it points elsewhere already. */
 export function reply(
   row: LaneRow,
   message: InboundMessage,
@@ -38,7 +38,10 @@ export function reply(
   return [delivery];
 }
 
-/** Who gets a note when no hook answers gets one when the message is given up: a person with a role; in rooms, an operator who mentioned the gateway. */
+/**
+ * A person who gets a note when no hook answers gets one when the message is given up: a person with a role; in rooms, an operator who
+ * mentioned the gateway.
+ */
 export function isNotified(message: InboundMessage, role: Role | undefined, inbound: Inbound): boolean {
   if (role === undefined || !inbound.config.unanswered_note) return false;
   return message.isDm || (message.isGroupMention && hasRole(role, "operator"));

@@ -114,7 +114,7 @@ function messageWithPlace(error: unknown): string {
   return `${errorMessage(error)}${place === undefined ? "" : ` (${place})`}`;
 }
 
-/** What could be meant, by the same lists as completion; what is missing then was named, or is not there. */
+/** Offers the values that could be meant, by the same lists as completion. The value that is missing was then named, or is not there. */
 async function choices(
   { command, commands, operator }: Call,
   unclear: Unclear,
@@ -146,7 +146,7 @@ class Refused extends Error {
   }
 }
 
-/** Says no, privately and short. */
+/** Refuses, privately and in few words. */
 function refusal({ name }: Command, needed: Role | "anyone", { role }: Operator, why?: string): CommandAnswer {
   const text = role
     ? why !== undefined
@@ -157,7 +157,7 @@ function refusal({ name }: Command, needed: Role | "anyone", { role }: Operator,
   return { message: { text }, outcome: "refused", refusal: `/${name} needs the role ${needed}, and the sender ${has}` };
 }
 
-/** The code is for programs: the command line tells bad usage from a failure by it. */
+/** The code is for programs: by it, the command line distinguishes bad usage from a failure. */
 export function failure({ code, message, hint }: Pick<HookgateError, "code" | "message" | "hint">): CommandAnswer {
   const error = { code, message, hint: hint || undefined };
   return { message: { text: `✗ ${message}${hint ? `\n${hint}` : ""}` }, data: { error }, outcome: "failed" };

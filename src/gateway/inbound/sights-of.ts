@@ -1,4 +1,4 @@
-/** What an event shows of a conversation: who wrote, changed or deleted what, and how it ended. For SLA clocks. */
+/** Shows what an event means for a conversation: who wrote, changed or deleted what, and how it ended. For SLA clocks. */
 
 import type { ConversationSight } from "../../domain/alerts/sla.js";
 import { addressOf, type DeletedEvent, type InboundEvent, type ReactionEvent } from "../../domain/chat/event.js";
@@ -12,17 +12,17 @@ import { senderOf } from "./sender.js";
 
 type Settled = Extract<Handling, { kind: "settled" }>;
 
-/** None when it says nothing about a conversation (a command, a press on a button). */
+/** Undefined when it shows nothing about a conversation (a command, a press on a button). */
 export function sightsOf(row: LaneRow, handled: Settled, inbound: Inbound): ConversationSight[] {
-  // A move is told with the id that the chat had.
+  // A move is reported with the id that the chat had.
   if (row.event.kind === "moved") return [moved(row, row.event)];
   const event = afterMove(row.event, inbound);
   switch (event.kind) {
     case "message":
-      // What returns through a bridge was said where the customer is, and only when it is sent there.
+      // A message that returns through a bridge counts where the customer is, and only when it is sent there.
       return handled.outcome === "returned" ? [] : [said(row, event.message, handled, inbound)];
     case "edited":
-      // It has an owner code in it, which nothing may show.
+      // The message has an owner code in it, which nothing may show.
       if (handled.outcome === "command") return [];
       return [{ ...base(row, event), kind: "edited", ...facts(event.message, inbound) }];
     case "deleted":
@@ -39,7 +39,7 @@ export function sightsOf(row: LaneRow, handled: Settled, inbound: Inbound): Conv
 /** A copy at another address: that of one of us answers the customer there when it is sent, and not when a hook withholds it. */
 export function withCopySight(row: LaneRow, message: InboundMessage, copy: NewDelivery, inbound: Inbound): NewDelivery {
   if (!inbound.watch?.isWanted()) return copy;
-  // A correction is the same answer; it counts when it is what is posted first.
+  // A correction is the same answer; it counts when it is posted first.
   const { id, address, targetId: messageId = id } = copy;
   const sight: ConversationSight = {
     ...facts(message, inbound),
@@ -97,7 +97,7 @@ function said(row: LaneRow, message: InboundMessage, handled: Settled, inbound: 
   const { outcome, claimedBy, deliveries } = handled;
   // A hook that claims a message to pass it on has not answered it: another person is to answer.
   const isPassedOn = deliveries.some(({ cause }) => cause.kind === "forward");
-  // Its reply ends the wait when it is sent: a hook may withhold it.
+  // The reply ends the wait when it is sent: a hook may withhold it.
   const isReplied = deliveries.some(({ sight }) => sight?.replyTo !== undefined);
   return {
     id: causeId(row),
@@ -107,7 +107,7 @@ function said(row: LaneRow, message: InboundMessage, handled: Settled, inbound: 
     inboxId: row.id,
     outcome,
     claimedBy: isPassedOn || isReplied ? undefined : claimedBy,
-    // A reply to a message of ours is no customer's; nor is what is said where the copies go.
+    // A reply to a message of ours is no customer's; nor is a message where the copies go.
     isInternal: outcome === "reply" || takesCopies(messageAddress(message), inbound) || undefined,
   };
 }
@@ -118,7 +118,7 @@ function facts(message: InboundMessage, inbound: Inbound) {
   const { displayName: name, role } = operator;
   return {
     messageId,
-    // What was written while we were away counts from then; a clock that is ahead of ours counts for nothing.
+    // A message that was written while we were away counts from its own time; a clock that is ahead of ours counts for nothing.
     at: Math.min(message.writtenAt ?? message.receivedAt, message.receivedAt),
     userId,
     text,

@@ -3,9 +3,9 @@
  * suspects are handled one at a time, so that the next crash counts an attempt for one of them only. A suspect that was cut off twice, or
  * that makes its last attempt, is handled alone: nothing else is under way then, except commands, so that operators are never locked out.
  * A delivery that an earlier process did not get through its hooks is decided while no row is under way, so that its crash counts for no
- * message. Hooks about other work (tasks, missions, schedules, SLA clocks, pending work) follow the same rules (`inTurn`). So do stored runs in
- * the background (`runInTurn`), which may take hours: those that were cut off come after the rows, and others wait for a run for a while only.
- * A suspect of any kind starts when no request is under way that its crash would leave in doubt (`send-gate.ts`).
+ * message. Hooks about other work (tasks, missions, schedules, SLA clocks, pending work) follow the same rules (`inTurn`). So do stored
+ * runs in the background (`runInTurn`), which may take hours: those that were cut off come after the rows, and others wait for a run
+ * for a while only. A suspect of any kind starts when no request is under way that its crash would leave in doubt (`send-gate.ts`).
  */
 
 import { isCommandLane } from "../../domain/chat/command-lane.js";
@@ -15,9 +15,9 @@ import { attemptsMade, type Lane, type LaneRow, startOf } from "../conversation.
 import type { SendGate } from "../send-gate.js";
 import type { Turns } from "../status.js";
 
-/** What was cut off so often is handled alone. */
+/** Work that was cut off this often is handled alone. */
 const ALONE_AFTER = 2;
-/** All other work waits so long for a run in the background. */
+/** All other work waits this long for a run in the background. */
 const RUN_HOLDS_MS = 10_000;
 
 /** How it is handled. `shared`: it is no suspect. */
@@ -29,15 +29,15 @@ interface Waiting {
   begin: () => void;
 }
 
-/** The rule for what the end of a process cut off. `made`: how often it was tried, of `max`. */
+/** The rule for work that the end of a process cut off. `made`: how often it was tried, of `max`. */
 export const ruleOfSuspect = (made: number, max: number): Rule =>
   made >= ALONE_AFTER || made + 1 >= max ? "alone" : "one-at-a-time";
 
 /** When runs in the background may start. */
 export interface RunTurns {
   /**
-   * Takes a place for a run that is no suspect; what it gives is to be called when the run has ended. Undefined: it may not start now, and `again` is
-   * called when it may.
+   * Takes a place for a run that is no suspect; the returned function is to be called when the run has ended. Undefined: it may not
+   * start now, and `again` is called when it may.
    */
   enterRun(again: () => void): (() => void) | undefined;
   /** Calls `run`, which never rejects, when it may start. */
@@ -56,7 +56,7 @@ export class Suspects implements RunTurns {
   readonly #expected = new Map<number, Rule>();
   /** Suspect runs under way, those included for which no other work waits any more. */
   #runs = 0;
-  /** One of them is to run without other such runs. */
+  /** One of the runs is to run without other such runs. */
   #isRunAlone = false;
   /** Rows and other work under way that a suspect handled alone waits for. */
   #shared = 0;

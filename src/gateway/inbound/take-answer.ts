@@ -1,6 +1,6 @@
 /**
  * A reply to a question that a button asked: the value of a field, and with the last one the command is run. It is no message for hooks
- * or routes. A question is answered once: what takes it away is stored in the transaction that settles the answer.
+ * or routes. A question is answered once: the row that takes it away is stored in the transaction that settles the answer.
  */
 import type { InboundMessage, Prompt } from "../../domain/chat/message.js";
 import type { Delivery, NewDelivery } from "../../domain/store.js";
@@ -62,7 +62,7 @@ async function run(
   const { operator } = senderOf(message, inbound);
   const handling = await answerCommand(row, { command, parsed, operator, message, isPress: true }, inbound);
   if (handling.kind !== "settled") return handling;
-  // A value that was no good is asked for again, below what is wrong with it. (Of several it is not known which: the button asks for all again.)
+  // A bad value is asked for again, below the problem. (Of several it is not known which is bad: the button asks for all again.)
   const again = handling.isFailed && form.fields.length === 1;
   const next = again ? [ask(row, message, { form, line, values: {} }, inbound)] : [];
   return { ...handling, deliveries: [...handling.deliveries, ...next, done] };

@@ -24,21 +24,30 @@ import { afterMove, causeId, type Inbound, isWhereCopiesGo, messageAddress, refe
 import { reply } from "./reply.js";
 import { senderOf } from "./sender.js";
 
-/** People who were told once; plugins share the store, and their ids cannot begin so. */
+/** People who got the introduction once; plugins share the store, and their ids cannot start so. */
 const SCOPE = "@introduced";
 
-/** What answers a message is posted soon after it was handled, so it is among the newest deliveries of its conversation; a message leads to fewer runs. */
+/**
+ * An answer to a message is posted soon after the message was handled, so it is among the newest deliveries of its conversation. A message
+ * leads to fewer runs.
+ */
 const RECENT = 100;
 
-/** How long after its message a note is decided that waits for hooks in the background or for what they post, and the longest pause between two decisions. */
+/**
+ * For a note that waits for hooks in the background or for the messages that they post: how long after its message it is decided, and the
+ * longest pause between two decisions.
+ */
 const FIRST_LOOK_MS = 100;
 const LONGEST_LOOK_MS = 5 * 60_000;
 
-/** When operators were told in a room, by its address. */
+/** When operators were notified in a room, by its address. */
 const ROOMS = "@unanswered";
 const ROOM_PAUSE_MS = 3_600_000;
 
-/** A message that nothing else answered ends as unrouted; of one to the gateway, with a note to its sender or the reason why there is none. */
+/**
+ * A message that nothing else answered ends as unrouted; of one to the gateway, with a note to its sender or the reason why there is
+ * none.
+ */
 export async function unanswered(
   row: LaneRow,
   message: InboundMessage,
@@ -61,7 +70,7 @@ function withoutNote(row: LaneRow, answering: Answering, { clock }: Inbound): Ha
   return handling;
 }
 
-/** What the row does not keep that the note needs. */
+/** The facts that the note needs and the row does not keep. */
 interface LateNote {
   rowId: number;
   passedOver?: LaneRow["passedOver"];
@@ -82,7 +91,7 @@ export async function decideNote({ payload }: PendingItem, inbound: Inbound): Pr
   if (!("message" in event)) return undefined;
   const row: LaneRow = { ...stored, conversation: conversationOf(event), isStarted: false };
   if (passedOver) row.passedOver = passedOver;
-  // It was to the gateway, maybe as a reply to a copy.
+  // The message was to the gateway, maybe as a reply to a copy.
   const message = { ...event.message, isGroupMention: !event.message.isDm };
   const answering = await answeringHook(row, message, inbound);
   const now = clock.now();
@@ -131,9 +140,9 @@ async function noteTo(
 }
 
 /**
- * Where copies of customers' messages or cards about them are posted, a reply to a message of ours, or a mention, is mostly meant as an answer
- * to a customer, a mention in a reply to a colleague included. When it answers no copy, or one that is known no more, its author is notified
- * each time. Undefined for every other message.
+ * Where copies of customers' messages or cards about them are posted, a reply to a message of ours, or a mention, is mostly meant as an
+ * answer to a customer, a mention in a reply to a colleague included. When it answers no copy, or one that is known no more, its author
+ * is notified each time. Undefined for every other message.
  */
 export async function misdirectedReply(
   row: LaneRow,
@@ -147,7 +156,7 @@ export async function misdirectedReply(
   return answering.isOpen ? withoutNote(row, answering, inbound) : undefined;
 }
 
-/** No one else reads what people write there: without a route, and where the copies go. */
+/** No one else reads messages that people write there: without a route, and where the copies go. */
 function isForNoOneElse(message: InboundMessage, inbound: Inbound): boolean {
   return inbound.config.default_route === "none" || isWhereCopiesGo(message, inbound);
 }
@@ -156,13 +165,16 @@ async function misdirectedText(message: InboundMessage, inbound: Inbound): Promi
   const { replyToId, replyToUserId, botId } = message;
   if (replyToId === undefined) return mentionWhereCopiesGo(message, inbound);
   const to = await inbound.store.outbox.findByMessage(messageAddress(message), replyToId);
-  // Its platform knows that we wrote it, when we do not.
+  // The platform knows that we wrote the message that is replied to, when we do not.
   if (to === undefined && replyToUserId !== botId) return mentionWhereCopiesGo(message, inbound);
   if (!(await isForAnswers(message, to, inbound))) return undefined;
   return to !== undefined && to.mirrors === undefined ? MISDIRECTED : notLinked(message, inbound);
 }
 
-/** What has nothing for the customer, such as a mention of the gateway alone, is no answer. Undefined when it has, and for a customer's own words. */
+/**
+ * An answer that has nothing for the customer, such as a mention of the gateway alone, is no answer. Undefined when it has something, and
+ * for a customer's own words.
+ */
 export async function emptyAnswer(
   row: LaneRow,
   message: InboundMessage,
@@ -174,7 +186,7 @@ export async function emptyAnswer(
   return settled("reply", reply(row, message, message.isEdit ? EMPTY_CORRECTION : EMPTY, inbound));
 }
 
-/** Who mentions the gateway where the copies are means a customer, too, and has to say which one. */
+/** A person who mentions the gateway where the copies are means a customer, too, and has to name which one. */
 function mentionWhereCopiesGo(message: InboundMessage, inbound: Inbound): string | undefined {
   const isMeant = inbound.config.unanswered_note && message.isGroupMention && isWhereCopiesGo(message, inbound);
   return isMeant ? `${NOT_A_REPLY}${helpFor(message)}` : undefined;
@@ -194,7 +206,7 @@ const MISDIRECTED = `Your reply was not sent to anyone: you replied to a message
 const NO_LONGER_LINKED =
   "Your reply was not sent to anyone: the message that you replied to is no longer linked with a conversation, because it is too old, or newer than a backup that was restored. Reply to a newer copy, or write to the person yourself.";
 
-/** Why what is replied to leads to no one, and what to do. */
+/** Why the message that is replied to leads to no one, and what to do. */
 async function notLinked(message: InboundMessage, inbound: Inbound): Promise<string> {
   const [unknown] = (await unknownAt(message, inbound)).map(({ delivery }) => delivery);
   if (unknown === undefined) return NO_LONGER_LINKED;
@@ -286,7 +298,7 @@ export async function introduced(row: LaneRow, message: InboundMessage, inbound:
 
 async function isIntroductionDue(row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<boolean> {
   const known = await inbound.store.keyValue.get(SCOPE, personOf(message));
-  // The same message, handled again after a crash, introduces again under the same delivery id.
+  // A message that is handled again after a crash introduces the gateway again under the same delivery id.
   if (known === undefined || known === introductionId(row)) return true;
   if (isStart(message) && inbound.perMinute.count(startsOf(message)) < MAX_STARTS) return true;
   return message.isDm && (await wasOutOfReach(known, inbound));
@@ -296,7 +308,7 @@ const personOf = ({ platform, userId }: InboundMessage) => `${platform}:${userId
 const startsOf = (message: InboundMessage) => `start:${personOf(message)}`;
 const introductionId = (row: LaneRow) => `d_m${row.id}a`;
 
-/** What a person without a role is told. Where everyone may write privately, that is what to do: no one needs a role for it. */
+/** The introduction for a person without a role. Where everyone may write privately, it suggests that: no one needs a role for it. */
 export function introduction(message: InboundMessage, inbound: Inbound): string {
   const { access, config, claims } = inbound;
   const who = `I am ${nameOn(message, inbound)}, an automatic account.`;
@@ -316,7 +328,10 @@ export function introduction(message: InboundMessage, inbound: Inbound): string 
 
 const nameOn = ({ platform }: InboundMessage, { adapters }: Inbound) => adapters.name(platform) ?? "Hookgate";
 
-/** Telegram's button in a chat that is new or was emptied, where nothing else is to be seen. Answered each time, unless there is a flood of them. */
+/**
+ * Telegram's button in a chat that is new or was emptied, where nothing else is to be seen. Answered each time, unless there is a flood
+ * of them.
+ */
 const isStart = ({ isDm, text }: InboundMessage): boolean => isDm && /^\/start(\s|$)/i.test(text);
 
 const MAX_STARTS = 3;
@@ -339,7 +354,7 @@ async function inRoom(row: LaneRow, message: InboundMessage, inbound: Inbound): 
 async function isRoomDue(row: LaneRow, message: InboundMessage, role: Role, inbound: Inbound): Promise<boolean> {
   if (!hasRole(role, "operator")) return false;
   const known = (await inbound.store.keyValue.get(ROOMS, roomOf(message))) as { rowId: number; at: number } | undefined;
-  // The same message, handled again after a crash, is answered again under the same delivery id.
+  // A message that is handled again after a crash is answered again under the same delivery id.
   return !known || known.rowId === row.id || Math.abs(inbound.clock.now() - known.at) >= ROOM_PAUSE_MS;
 }
 

@@ -1,4 +1,4 @@
-/** A message that begins as a command and is none: a typo of an operator, which nothing else reports to them, or Telegram's START. */
+/** A message that starts as a command and is none: a typo of an operator, which nothing else reports to them, or Telegram's START. */
 import type { Operator } from "../../domain/chat/identity.js";
 import type { InboundMessage } from "../../domain/chat/message.js";
 import { nearest } from "../../lib/validation/nearest.js";
@@ -9,9 +9,9 @@ import { type Inbound, messageAddress, referenceTo } from "./receiving.js";
 import { introduction } from "./unanswered.js";
 
 /**
- * For a person with a role, `/start` shows what `/help` shows; for others whose messages are forwarded (`default_route`), what this account
- * is. It is never forwarded: Telegram's own button sends it, and the person has not written anything yet. Undefined for other messages.
- * `isPassedOn`: it replies to a copy, so it would be sent to the person who wrote the original.
+ * For a person with a role, `/start` shows the same as `/help`; for others whose messages are forwarded (`default_route`), it
+ * introduces this account. It is never forwarded: Telegram's own button sends it, and the person has not written anything yet.
+ * Undefined for other messages. `isPassedOn`: it replies to a copy, so it would be sent to the person who wrote the original.
  */
 export function unknownCommand(
   row: LaneRow,

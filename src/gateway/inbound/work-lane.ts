@@ -1,6 +1,6 @@
 /**
- * Takes a lane's rows, one at a time and in order: counts the attempt on disk, handles, settles. What fails is tried again at
- * the head of its lane; what keeps failing, or keeps crashing the process, becomes a dead letter and the lane goes on.
+ * Takes a lane's rows, one at a time and in order: counts the attempt on disk, handles, settles. A row that fails is tried again at the
+ * head of its lane. A row that keeps failing, or keeps crashing the process, becomes a dead letter and the lane goes on.
  */
 
 import { addressOf } from "../../domain/chat/event.js";
@@ -47,7 +47,10 @@ export async function workLane(lane: Lane, intake: Intake, inbound: Inbound): Pr
   return inbound.clock.now();
 }
 
-/** How long a row that was put off still waits. A wait that is longer than the settings or a platform can ask for was set before the system clock was moved, and has ended. */
+/**
+ * How long a row that was put off still waits. A wait that is longer than the settings or a platform can ask for was set before the
+ * system clock was moved, and has ended.
+ */
 function leftOf({ status, dueAt, dueMs, error }: LaneRow, { clock, config }: Inbound): number {
   if (status !== "deferred") return 0;
   if (dueMs !== undefined) return dueMs - clock.monotonic();
@@ -168,7 +171,7 @@ async function tryAgain(row: LaneRow, thrown: unknown, inbound: Inbound): Promis
   const { store, clock, config, logger } = inbound;
   const error = errorMessage(thrown);
   const attempt = Math.max(1, attemptsMade(row));
-  // What the condition of a guard cannot answer for this message, it cannot answer later.
+  // If the condition of a guard has no answer for this message now, it has none later.
   const isSettled = thrown instanceof HookFailedError && thrown.cause instanceof HookConditionError;
   if (isSettled || attempt >= config.inbox_attempts) return bury(row, error, inbound, loggableError(thrown));
   const dueAt = clock.now() + pauseAfter(thrown, { firstMs: config.retry_first, maxMs: config.retry_max }, attempt);

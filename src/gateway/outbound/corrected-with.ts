@@ -1,4 +1,4 @@
-/** Corrections of a held message that an operator released: the message itself says what they said, and how they end follows from it. */
+/** Corrections of a held message that an operator released: the message itself has their text, and how they end follows from it. */
 import type { Delivery } from "../../domain/store.js";
 import type { Outbound } from "./sending.js";
 
@@ -11,17 +11,20 @@ export const MAX_CORRECTIONS = 100;
  */
 export const goesWith = (messageId: string): string => `${messageId} has its text now`;
 
-/** Why the correction was not sent as an edit, once its message was sent. Stored and compared, as `goesWith`: a new wording must still recognise the old one. */
+/**
+ * Why the correction was not sent as an edit, once its message was sent. Stored and compared, as `goesWith`: a new wording must still
+ * recognise the old one.
+ */
 const SENT_WITH_CORRECTION = "the message was sent with a correction";
 
-/** Those of this message, or of this correction that posts it. */
+/** The corrections of this message, or of this correction when it posts the message. */
 export async function correctedWith({ id, targetId = id, round }: Delivery, { store }: Outbound): Promise<Delivery[]> {
   if (round === 1) return [];
   const edits = await store.outbox.list({ targetId, status: "superseded", limit: MAX_CORRECTIONS });
   return edits.filter(({ reason }) => reason === goesWith(id) || reason === SENT_WITH_CORRECTION);
 }
 
-/** Its message ends in this way. What is held or dead may still be sent. */
+/** Ends its corrections as the message ends. A message that is held or dead may still be sent. */
 export async function endCorrections(message: Delivery, ending: string, out: Outbound): Promise<void> {
   const { outbox } = out.store;
   const now = out.clock.now();

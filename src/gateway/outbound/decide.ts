@@ -29,7 +29,9 @@ export async function decide(delivery: Delivery, message: OutboundMessage, out: 
   return out.decideSuspect(delivery.id, () => askCounted(delivery, message, out));
 }
 
-/** Asks about a reply that is not stored yet. A hook that a crash cuts off is known by the attempt of its event, which is counted on disk. */
+/**
+ * Asks about a reply that is not stored yet. A hook that a crash cuts off is known by the attempt of its event, which is counted on disk.
+ */
 export function decideUnstored(delivery: Delivery, message: OutboundMessage, out: Outbound): Promise<Decision> {
   if (delivery.skipsHooks) return Promise.resolve({ kind: "send", message });
   if (hasHooks(out)) delivery.asked = 1;
@@ -89,7 +91,7 @@ function why(reason: string | undefined, claimedBy: string | undefined): string 
   return reason ? `${by}: ${reason}` : by;
 }
 
-/** What before_dispatch compares: the text, or the card's words when there is none. */
+/** The text that before_dispatch compares: the text of the message, or the words of the card when there is no text. */
 function readableText({ text, card }: OutboundMessage): string {
   if (text !== "" || !card) return text;
   return [card.title, card.text, ...(card.fields ?? []).map(({ name, value }) => `${name}: ${value}`)]

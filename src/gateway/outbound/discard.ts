@@ -9,7 +9,10 @@ import type { Outbound } from "./sending.js";
 
 export const DISCARDED = "an operator discarded it";
 
-/** Resolves with those that it deleted, held changes of them included. `ids`: of deliveries, and `m5` for a message. `reason`: for hooks, of deliveries that were held. */
+/**
+ * Resolves with those that it deleted, held changes of them included. `ids`: of deliveries, and `m5` for a message. `reason`: for hooks,
+ * of deliveries that were held.
+ */
 export async function discard(ids: readonly string[], reason: string, out: Outbound): Promise<string[]> {
   const discarded: string[] = [];
   for (const id of ids) {
@@ -28,7 +31,7 @@ async function discardDelivery(id: string, reason: string, out: Outbound): Promi
   if (delivery?.status === "held") await finish(delivery, "dead", reason, out);
   if (!delivery || delivery.status === "sent" || (await outbox.purge({ ids: [id] })) === 0) return [];
   await noticePurged(delivery, out);
-  // Nothing can follow what is not known: later changes of the message are not passed on.
+  // Nothing can follow a message that is not known: later changes of it are not passed on.
   const isGoneToo = originalId !== undefined && (await outbox.purge({ ids: [originalId] })) > 0;
   const discarded = isGoneToo ? [id, originalId] : [id];
   for (const change of changes) discarded.push(...(await discardDelivery(change.id, reason, out)));

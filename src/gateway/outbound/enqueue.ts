@@ -1,4 +1,4 @@
-/** A new delivery, from what its sender gives. */
+/** Makes a new delivery from the message and the options of its sender. */
 import type { Delivery, NewDelivery } from "../../domain/store.js";
 import { newId } from "../../lib/id.js";
 import type { SendOptions } from "../contract.js";

@@ -37,12 +37,12 @@ function limitText({ expiresAt, createdAt, round }: Delivery, ttl: number): stri
   return limit === ttl ? `gateway.ttl is ${formatDuration(ttl)}` : `the limit is ${formatDuration(limit)}`;
 }
 
-/** What waits until it is woken is processed when it expires; what has expired is kept by a part in doubt, and only woken. */
+/** A delivery that waits to be woken is processed when it expires. An expired one is kept by a part in doubt, and is only woken. */
 export function whenExpired({ expiresAt }: Delivery, now: number): number | undefined {
   return expiresAt !== undefined && expiresAt > now ? expiresAt : undefined;
 }
 
-/** The next pass: at that time, or when it expires, if that is sooner. What is in doubt does not expire. */
+/** The next pass: at that time, or when the delivery expires, if that is sooner. A delivery in doubt does not expire. */
 export function orExpiry({ expiresAt, parts }: Delivery, at: number): number {
   return expiresAt === undefined || parts.some(mayBePosted) ? at : Math.min(at, expiresAt);
 }

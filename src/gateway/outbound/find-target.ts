@@ -1,4 +1,4 @@
-/** What an edit or delete addresses: the platform messages that its target stands for now. */
+/** Finds the messages that an edit or delete addresses: the platform messages that its target consists of now. */
 import {
   heldWith,
   isInDoubt,
@@ -29,7 +29,7 @@ export interface Ended {
   reason: string;
 }
 
-/** It changes nothing that was posted. */
+/** The target of a delivery that changes no posted message. */
 export const NEW: Found = { kind: "found", posted: [] };
 /** The target is in another conversation (its chat moved) and not sent yet. */
 const RETRY_DELAY_MS = 1_000;
@@ -60,11 +60,14 @@ export async function findTarget(targetId: string, delivery: Delivery, out: Outb
     if (isInDoubt(target)) return { kind: "ended", status: "dead", reason: NOT_KNOWN_TO_DELETE };
     return { kind: "ended", status: "sent", reason: "there was nothing to delete" };
   }
-  // An edit of what was never posted posts it: the edit's own hooks have their say.
+  // An edit of a message that was never posted posts it: the edit's own hooks decide about it.
   return { kind: "found", posted, hidden };
 }
 
-/** What is known of the message was deleted, or corrected. How that ends when some of it may be there without a known id; undefined: all of it is gone. */
+/**
+ * The known parts of the message were deleted or corrected. Gives how that ends when some of the message may be there without a known id;
+ * undefined: all of it is gone.
+ */
 export async function endOfDeletion(
   { operation, targetId = "", address }: Delivery,
   out: Outbound,

@@ -1,4 +1,4 @@
-/** The ways a delivery ends without a request, or with none that posted it; and who is told. */
+/** The ways a delivery ends without a request, or with none that posted it; and who is notified. */
 import type { ConversationSight } from "../../domain/alerts/sla.js";
 import { saysInDoubt } from "../../domain/deliveries/given-up.js";
 import type { Delivery } from "../../domain/store.js";
@@ -10,8 +10,8 @@ import type { Outbound, Then } from "./sending.js";
 type Ending = "held" | "suppressed" | "cancelled" | "superseded" | "dead" | "sent";
 
 /**
- * Settles it under this status. `delivery_failed` tells of what was given up or cancelled; held is not given up. `logged`: the reason for
- * the log, where `reason` has the words of a hook. `sight`: what it means for SLA clocks.
+ * Settles it under this status. `delivery_failed` fires for deliveries that were given up or cancelled; a held one is not given up.
+ * `logged`: the reason for the log, where `reason` has the words of a hook. `sight`: its meaning for SLA clocks.
  */
 export async function finish(
   delivery: Delivery,
@@ -22,15 +22,15 @@ export async function finish(
 ): Promise<Then> {
   const isGivenUp = ending === "dead" || ending === "held";
   const status = delivery.isCourtesy && isGivenUp ? "cancelled" : ending;
-  // The person whose words it passes on, such as an operator who answered a customer through a copy, has to know what became of them. An
-  // operator discards what was held.
+  // The person whose words it passes on, such as an operator who answered a customer through a copy, has to know its end. An operator
+  // discards held deliveries.
   if (status !== "superseded" && delivery.status !== "held") await showEnd(delivery, status, reason, out);
   const now = out.clock.now();
-  // Without any answer, who ran a command cannot tell whether it was done, and Discord shows "thinking…" for ever.
+  // Without any answer, a person who ran a command does not know whether it was done, and Discord shows "thinking…" for ever.
   const { cause, answers } = delivery;
   const isAnswer = answers !== undefined && (cause.kind === "command" || (cause.kind === "reply" && status === "dead"));
   const isUnknown = status === "held" && saysInDoubt(reason);
-  // For what is discarded, its person was notified when it was held.
+  // The person of a discarded delivery was notified when it was held.
   if ((status === "dead" || isUnknown) && isAnswer && delivery.status !== "held")
     await notifyAsker(delivery, status, reason, out);
   const hasFailed = status === "dead" || status === "cancelled";

@@ -1,4 +1,4 @@
-/** The chat has another id now: what waits for it goes there, in order, before what is new there. */
+/** The chat has another id now: deliveries that wait for it go there, in order, before new ones there. */
 import type { Adapter } from "../../domain/chat/adapter.js";
 import { type Address, formatAddress, parseAddress } from "../../domain/chat/address.js";
 import { IN_DOUBT } from "../../domain/deliveries/given-up.js";
@@ -13,7 +13,7 @@ import { keepsItsWay } from "./send/doubt.js";
 import { asCreate, planParts } from "./send/plan-parts.js";
 import type { Outbound, Then } from "./sending.js";
 
-/** Every queue is woken, also one that waits for a retry or a pause: what is open in those of the chat follows. */
+/** Every queue is woken, also one that waits for a retry or a pause: open deliveries in the queues of the chat follow. */
 export async function recordMove(
   at: Address,
   toChatId: string,
@@ -40,14 +40,14 @@ export function isBehindFormer(queue: string, { moves, conversations }: Moved): 
   return formerKeys(queue, readQueue(queue), moves).some((key) => !conversations.queueOf(key).isEmpty);
 }
 
-/** The same of events, which are handled in the order of the chat. */
+/** Like `isBehindFormer`, for events, which are handled in the order of the chat. */
 export function isLaneBehindFormer({ key, conversation }: Lane, { moves, conversations }: Moved): boolean {
   if (moves.isEmpty) return false;
   const former = formerKeys(key, { conversation: conversation.address }, moves);
   return former.some((one) => conversations.laneOf(one).hasRows);
 }
 
-/** Nothing is open in this queue any more: what is new under the chat's id of today may go. */
+/** Nothing is open in this queue any more: new deliveries under the chat's id of today may go. */
 export function wakeFollower(queue: string, { moves, wake }: Pick<Outbound, "moves" | "wake">): undefined {
   if (moves.isEmpty) return;
   const follower = keyOfToday(queue, readQueue(queue), moves);
@@ -60,10 +60,10 @@ export function wakeLaneFollower({ key, conversation }: Lane, { moves, conversat
   if (follower !== undefined) conversations.wake(conversations.laneOf(follower));
 }
 
-/** Keys of queues and lanes begin with their conversation. */
+/** Keys of queues and lanes start with their conversation. */
 type Start = { conversation: string };
 
-/** None of a chat that moved on: it is woken by nothing, and what is in it follows, too. */
+/** The keys under former ids of the chat. A chat that moved on has none: nothing wakes it, and its content follows, too. */
 function formerKeys(key: string, { conversation }: Start, moves: MovedChats): string[] {
   const at = parseAddress(conversation);
   if (!at || moves.current(at) !== at) return [];
@@ -78,11 +78,11 @@ function keyOfToday(key: string, { conversation }: Start, moves: MovedChats): st
   return now && now !== at ? formatAddress(now) + key.slice(conversation.length) : undefined;
 }
 
-/** One delivery, with what is left of it. */
+/** Moves one delivery, with its parts that are left. */
 export async function followMove(delivery: Delivery, to: Address, adapter: Adapter, out: Outbound): Promise<Then> {
   const left = delivery.parts.filter((part) => part.status !== "sent");
   const isRenumbered = adapter.traits.idsPerChat === true;
-  // As a message of the new chat it would show beside what was changed in the old one.
+  // In the new chat, an edit would be a new message, and would show beside the message that it changed in the old chat.
   const isEditInDoubt = (part: DeliveryPart) =>
     part.operation === "edit" && (part.status === "sending" || keepsItsWay(part, out));
   if (isRenumbered && left.some(isEditInDoubt))
@@ -112,7 +112,7 @@ export function afresh(
   if (frozen?.replyToId === undefined || left.length < delivery.parts.length) return creates;
   const planned = planParts({ ...delivery, address: to }, withoutReference(frozen), [], adapter);
   const [first] = creates;
-  // One that a crash cut off stays in doubt.
+  // A part that a crash cut off stays in doubt.
   return planned.map((part) =>
     first && part.index === first.index
       ? {

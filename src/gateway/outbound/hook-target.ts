@@ -25,7 +25,7 @@ export function withTarget<Own extends object>(
   { id, cause, address, operation, targetId }: Delivery,
   { adapters }: Pick<Outbound, "adapters">,
 ): Own & HookTarget {
-  // One by one: to spread the target into each payload costs as much as to decide.
+  // The fields are set one by one: to spread the target into each payload costs as much as to decide.
   const payload = own as Own & HookTarget;
   payload.chatId = address.chatId;
   payload.platform = address.platform;
@@ -39,7 +39,10 @@ export function withTarget<Own extends object>(
   return payload;
 }
 
-/** For a payload that was made for this dispatch. The same dispatch id when it is done again after a crash; `attempt` counts that, on disk. */
+/**
+ * For a payload that was made for this dispatch. The dispatch id is the same when the dispatch is repeated after a crash; `attempt` counts
+ * that, on disk.
+ */
 export function fireOptions(delivery: Delivery, point: string, attempt: number): DispatchOptions {
   return {
     dispatchId: dispatchIdOf(delivery, point),
@@ -50,6 +53,6 @@ export function fireOptions(delivery: Delivery, point: string, attempt: number):
   };
 }
 
-/** Unique: what was released goes through the hooks again under the next number. */
+/** Unique: a delivery that was released goes through the hooks again under the next number. */
 export const dispatchIdOf = ({ id, round }: Pick<Delivery, "id" | "round">, point: string): string =>
   numberedDispatch(id, point, round);

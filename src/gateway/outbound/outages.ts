@@ -1,7 +1,8 @@
 /**
  * Platforms that give no usable answer to new messages at present (HTTP 5xx, timeouts). Each message that is sent then is in doubt, so the
- * others wait, in order, while one at a time tries whether the platform takes messages again: those in doubt first, which it posts once by their nonce.
- * On a platform without nonces, each that is tried is held when it gets no answer: fewer are tried, to chats that did not fail first.
+ * others wait, in order, while one at a time tries whether the platform takes messages again: those in doubt first, which it posts once
+ * by their nonce. On a platform without nonces, each that is tried is held when it gets no answer: fewer are tried, to chats that did
+ * not fail first.
  */
 import type { Adapter, CursorStore } from "../../domain/chat/adapter.js";
 import { parseAddress } from "../../domain/chat/address.js";
@@ -17,7 +18,7 @@ import type { Parking } from "./parking.js";
 
 /** Unanswered without a success in between: one alone may be the fault of the message. */
 const UNANSWERED = 2;
-/** So many chats more are tried at once: it may be the fault of a chat. */
+/** This many other chats are tried at once, because the fault may be in one chat. */
 const OTHER_CHATS = 2;
 /** The oldest goes first, so that order is kept; then another, because the oldest may be at fault. */
 const TRIED_IN_A_ROUND = 2;
@@ -30,7 +31,7 @@ const MAX_REST_MS = 15_000;
 const LONGER_REST = 5;
 const MAX_REST_WHERE_HELD_MS = 30_000;
 
-/** What is tried is due by then. */
+/** A rest is longer by this time, so that the delivery that is tried after it is due. */
 const LATER_MS = 20;
 
 interface InDoubt {
@@ -46,11 +47,11 @@ interface Outage {
   since: number;
   error: string;
   isOn: boolean;
-  /** Its platform has no nonces: what was tried cannot be tried again without showing twice. */
+  /** Its platform has no nonces: a delivery that was tried cannot be tried again without showing twice. */
   isWithoutNonce?: boolean;
-  /** By delivery; what was tried last is the last. */
+  /** By delivery; the one that was tried last is the last. */
   inDoubt: Map<string, InDoubt>;
-  /** Those that failed. */
+  /** The chats in which a request failed. */
   chats: Set<string>;
   otherChatsLeft: number;
   /** The one queue that may send, the message that it is for, and whether that failed. */
@@ -85,7 +86,7 @@ export class Outages {
 
   constructor(options: OutagesOptions) {
     this.#options = options;
-    // One from before this start: what was in doubt then is noticed when it asks.
+    // An outage from before this start: a delivery that was in doubt then is noticed when it asks.
     for (const { key, value } of options.cursors.list(PREFIX)) {
       const [since = "", ...error] = value.split(" ");
       const outage = newOutage(key.slice(PREFIX.length), Number(since), error.join(" "));
@@ -120,7 +121,7 @@ export class Outages {
     return true;
   }
 
-  /** It may go although its next try is not due: its turn to try has come. */
+  /** True when it is this delivery's turn to test the platform. It may go although its next try is not due. */
   isItsTurn({ id, address }: Delivery): boolean {
     return this.#all.size > 0 && this.#all.get(address.platform)?.pass?.id === id;
   }
@@ -173,7 +174,7 @@ export class Outages {
       const { pass } = outage;
       if (pass?.queue !== queue) continue;
       outage.pass = undefined;
-      // It needed no request, or waits for something else. What is in doubt still is noticed when it asks.
+      // The delivery needed no request, or waits for something else. If it is still in doubt, it is noticed when it asks.
       if (!pass.hasFailed && pass.id !== undefined) outage.inDoubt.delete(pass.id);
       this.#tryNext(outage);
     }
@@ -267,7 +268,7 @@ function isConcerned(delivery: Delivery): boolean {
   return delivery.interaction === undefined && delivery.cause.kind !== "alert" && postsAnew(delivery);
 }
 
-/** What is sent of it next is a new message. */
+/** True when the next request for this delivery posts a new message. */
 export function postsAnew({ operation, parts }: Delivery): boolean {
   const next = parts.find(({ status }) => status !== "sent");
   return next ? next.operation === "create" : operation === "send";

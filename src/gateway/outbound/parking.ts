@@ -15,12 +15,12 @@ export class Parking {
     return parked;
   }
 
-  /** It is woken alone. */
+  /** Takes out a conversation that is woken alone. */
   leaveAlone(platform: string, conversation: string): void {
     this.#conversations.get(platform)?.delete(conversation);
   }
 
-  /** One that waits for this platform and is wanted, longest first; it waits no longer. */
+  /** Takes out the wanted conversation that has waited longest for this platform. */
   take(platform: string, isWanted: (conversation: string) => boolean): string | undefined {
     const parked = this.#conversations.get(platform);
     for (const conversation of parked ?? [])

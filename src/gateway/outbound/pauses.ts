@@ -11,7 +11,7 @@ export class Pauses {
     for (const pause of pauses) this.#pauses.set(pause.key, pause);
   }
 
-  /** Those that still last. One that would last longer than was asked for was set under another clock, and is void. */
+  /** Loads the pauses that still last. A pause that would last longer than was asked for was set under another clock, and is void. */
   static async load(store: PauseStore, now: number): Promise<Pauses> {
     const pauses = await store.list();
     return new Pauses(
@@ -26,7 +26,7 @@ export class Pauses {
     return Math.max(this.untilOfBot(at, now), this.#lasting(chatKey(at), now));
   }
 
-  /** The same for what is not limited with its chat. */
+  /** Like `until`, for requests that are not limited together with their chat. */
   untilOfBot(at: Address, now: number): number {
     if (this.#pauses.size === 0) return 0;
     return Math.max(this.#lasting(at.platform, now), this.#lasting(botKey(at), now));
@@ -37,7 +37,7 @@ export class Pauses {
     return this.#pauses.size > 0 && this.#lasting(platform, now) > 0 ? this.#pauses.get(platform) : undefined;
   }
 
-  /** The pause of one chat; what holds back all of its platform is none. */
+  /** The pause of one chat. A pause that holds back all of its platform does not count. */
   ofChat(at: Address, now: number): Pause | undefined {
     const key = chatKey(at);
     return this.#lasting(key, now) > 0 ? this.#pauses.get(key) : undefined;
@@ -100,7 +100,7 @@ export class Pauses {
   #lasting(key: string, now: number): number {
     const pause = this.#pauses.get(key);
     if (!pause) return 0;
-    // One that would last longer than was asked for was set under another clock.
+    // A pause that would last longer than was asked for was set under another clock.
     if (pause.until > now && pause.until - now <= pause.askedMs) return pause.until;
     this.#pauses.delete(key);
     return 0;

@@ -12,7 +12,7 @@ import { sightOfReleased } from "./sight-of-copy.js";
 /** Far more than are ever made. */
 const HELD_EDITS = 100;
 
-/** Edits and deletions that are held because this delivery is, newest first: what an operator decides about it decides about them. */
+/** Edits and deletions that are held because this delivery is, newest first: an operator's decision about it is a decision about them. */
 export async function changesHeldWith(deliveryId: string, { store }: Outbound): Promise<Delivery[]> {
   const { targetId = deliveryId } = (await store.outbox.get(deliveryId)) ?? {};
   const held = await store.outbox.list({ status: "held", targetId, limit: HELD_EDITS });
@@ -27,7 +27,7 @@ export async function release(deliveryId: string, confirmed: boolean, out: Outbo
   const before = await store.outbox.get(deliveryId);
   const shown = changes[0]?.message ?? before?.frozen ?? before?.message;
   const sight = before?.status === "held" ? sightOfReleased(before, shown, out) : undefined;
-  // Bounded anew: later messages of its chat wait behind it.
+  // Bounded again: later messages of its chat wait behind it.
   const options = { expiresAt: now + config.ttl, confirmed, hasHooks: registry.isHeard("message_sent"), sight };
   const isLetter = before?.status === "held" || before?.status === "dead";
   const isTakenBack =
@@ -41,7 +41,7 @@ export async function release(deliveryId: string, confirmed: boolean, out: Outbo
   if (!delivery) return true;
   if (isDeleted) await showEnd(delivery, "cancelled", DELETED_BEFORE, out);
   const [newest] = changes;
-  // Hooks decide about what is sent, not about what it said before.
+  // Hooks decide about the message that is sent, not about its earlier text.
   const isCorrected =
     !confirmed &&
     newest?.message !== undefined &&

@@ -1,4 +1,7 @@
-/** The original of a copy was deleted or corrected, or an operator ends it: what was not posted of the copy follows, and so does its author's notice. */
+/**
+ * The original of a copy was deleted or corrected, or an operator ends it: the part of the copy that was not posted follows, and so does
+ * its author's notice.
+ */
 import {
   DELETED_BEFORE,
   isUnanswered,
@@ -17,11 +20,14 @@ import { cancelRest, withdraw } from "./withdraw.js";
 /** Edits that are looked through; more than a person makes of one message. */
 const MAX_EDITS = 100;
 
-/** The original of this copy was deleted: what was not tried yet, or certainly not posted, is never sent. True when nothing is left to delete. */
+/**
+ * The original of this copy was deleted: a part that was not tried yet, or certainly not posted, is never sent. True when nothing is left
+ * to delete.
+ */
 export async function retract(copyId: string, out: Outbound): Promise<boolean> {
   const { outbox } = out.store;
   await cancelUnposted(copyId, out);
-  // A correction is posted in place of what was not.
+  // A correction is posted in place of a message that was not.
   const changes = await outbox.list({ targetId: copyId, limit: MAX_EDITS });
   for (const { id, operation } of changes) if (operation === "edit") await cancelUnposted(id, out);
   const left = await Promise.all([copyId, ...changes.map(({ id }) => id)].map((id) => outbox.get(id)));
@@ -36,10 +42,10 @@ export async function cancelUnposted(id: string, out: Outbound): Promise<void> {
   const delivery = await outbox.get(id);
   if (delivery === undefined) return;
   if (isUnderWay(delivery)) {
-    // What is in doubt ends in its own queue, beside no request.
+    // A delivery in doubt ends in its own queue, where no request runs beside it.
     if (!(await withdraw(id, DELETED_BEFORE, out, true))) out.wake(queueOf(delivery));
   }
-  // What may have been posted is decided on when a person has seen whether it was. A correction that is shown was sent.
+  // A delivery that may have been posted is decided on when a person has seen whether it was. A correction that is shown was sent.
   else if (["dead", "held"].includes(delivery.status) && delivery.reason !== OLD_PART_LEFT && !mayHaveHidden(delivery))
     await outbox.finish(id, "cancelled", DELETED_BEFORE, out.clock.now());
 }
@@ -50,9 +56,12 @@ export async function isOriginalDeleted({ operation, mirrors }: Delivery, { stor
   return (await store.inbox.find(mirrors.address, `delete:${mirrors.messageId}`)) !== undefined;
 }
 
-/** A copy, or a correction of one, is about to be sent, or a part of it is, for the first time or again. True: its original was deleted, and no more of it is sent. */
+/**
+ * A copy, or a correction of one, is about to be sent, or a part of it is, for the first time or again. True: its original was deleted, and
+ * no more of it is sent.
+ */
 export async function retractIfDeleted(delivery: Delivery, out: Outbound): Promise<boolean> {
-  // What is posted for certain is stored first.
+  // A part that is certainly posted is stored first.
   if (out.unsaved.size > 0 && delivery.parts.some(({ nonce }) => out.unsaved.has(nonce))) return false;
   if (!(await isOriginalDeleted(delivery, out))) return false;
   await retract(delivery.targetId ?? delivery.id, out);
@@ -66,14 +75,14 @@ export async function retractIfDeleted(delivery: Delivery, out: Outbound): Promi
 
 const DELETED_SINCE = "its author deleted it before the request could be repeated";
 
-/** As `withdraw`. Its author is notified. */
+/** Like `withdraw`; the author is notified. */
 export async function withdrawAnswer(id: string, reason: string, out: Outbound): Promise<boolean> {
   const isDone = await withdraw(id, reason, out);
   if (isDone) await showCancelled(id, out);
   return isDone;
 }
 
-/** As `cancelRest`. Its author is notified. */
+/** Like `cancelRest`; the author is notified. */
 export async function cancelRestOfAnswer(
   id: string,
   reason: string,
@@ -89,7 +98,10 @@ async function showCancelled(id: string, out: Outbound): Promise<void> {
   if (delivery) await showEnd(delivery, "cancelled", delivery.reason ?? "", out);
 }
 
-/** The original of this copy was corrected. False: it may be posted already, or an earlier correction follows it, so this one has to follow, too. */
+/**
+ * The original of this copy was corrected. False: it may be posted already, or an earlier correction follows it, so this one has to
+ * follow, too.
+ */
 export async function correct(copyId: string, corrected: Corrected, out: Outbound): Promise<boolean> {
   const { outbox } = out.store;
   if ((await outbox.list({ targetId: copyId, limit: 1 })).length > 0) return false;

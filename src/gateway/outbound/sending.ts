@@ -1,4 +1,4 @@
-/** What the steps of the outbound flow share, and what a step may say comes next. */
+/** The dependencies that the steps of the outbound flow share, and the values by which a step gives what comes next. */
 
 import type { Delivery } from "../../domain/store.js";
 import type { ActionTokens } from "../action-tokens.js";

@@ -1,4 +1,4 @@
-/** What became of the copy of a message at the hooks means for the words of it that alerts may quote. For SLA clocks. */
+/** Shows what hooks did with the copy of a message: that decides which words of it alerts may quote. For SLA clocks. */
 import type { ConversationSight } from "../../domain/alerts/sla.js";
 import type { OutboundMessage } from "../../domain/chat/message.js";
 import type { Delivery } from "../../domain/store.js";
@@ -12,7 +12,7 @@ export function sightOfWithheld(copy: Delivery, ending: string, out: Outbound): 
   return sightOfCopy(copy, ending === "held" && copy.operation === "send" ? "held" : "withheld", WITHHELD, out);
 }
 
-/** `message`: what it shows now. */
+/** `message`: the message that the copy shows now. */
 export const sightOfReleased = (copy: Delivery, message: OutboundMessage | undefined, out: Outbound) =>
   sightOfCopy(copy, "released", withoutAuthor(message?.text ?? ""), out);
 
@@ -28,5 +28,5 @@ function sightOfCopy(
   return { id: `${id}:${copy}:${round}`, kind: "edited", address, messageId, at: clock.now(), text, copy };
 }
 
-/** As a copy starts. */
+/** Removes the author's name that a copy starts with. */
 const withoutAuthor = (text: string) => text.replace(/^\*\*(?:\\.|[^*\\])+\*\*[^:\n]*:\s?/, "");

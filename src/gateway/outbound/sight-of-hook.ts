@@ -1,8 +1,11 @@
-/** What a hook's own message means to the conversation it goes to, once it is sent: one of us has spoken. For SLA clocks. */
+/** Shows a hook's own message to the conversation that it goes to, once it is sent: one of us has spoken. For SLA clocks. */
 import type { ConversationSight } from "../../domain/alerts/sla.js";
 import type { NewDelivery, Store } from "../../domain/store.js";
 
-/** It answers what had come in when it was accepted. None for what only one person sees, for changes of what was said, and for what is not of a hook. */
+/**
+ * The message answers everything that had come in when it was accepted. Undefined for a message that only one person sees, for changes of
+ * messages, and for a delivery that is not of a hook.
+ */
 export async function sightOfHook(
   delivery: NewDelivery,
   now: number,

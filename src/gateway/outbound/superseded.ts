@@ -20,7 +20,7 @@ export async function placeAmongChanges(
   const newest = await out.store.outbox.list({ targetId, limit: MAX_READ });
   const changes = newest.filter((other) => other.conversation === conversation);
   const queue = queueOf(delivery);
-  // One that was decided on goes first in its own queue.
+  // A change that was decided on goes first in its own queue.
   const isAhead = (other: Delivery) =>
     other.seq > seq && (delivery.status === "waiting" || other.status === "sent" || queueOf(other) !== queue);
   if (operation === "edit" && changes.some((other) => FOLLOWS.has(other.status) && isAhead(other))) return "superseded";

@@ -1,10 +1,10 @@
-/** Buttons whose line calls no command: a press would do nothing, so the log says so when the message goes out. */
+/** Buttons whose line calls no command: a press would do nothing, so the log reports it when the message goes out. */
 import type { Delivery } from "../../domain/store.js";
 import type { Logger } from "../../lib/logger.js";
 import { nearest } from "../../lib/validation/nearest.js";
 import type { CommandTable } from "../inbound/parse-command.js";
 
-/** So many names are remembered; then each is logged anew. */
+/** This many names are remembered; then each is logged again. */
 const MAX_NAMES = 1_000;
 
 /** Each name is logged once. */

@@ -1,4 +1,4 @@
-/** An owner code in what goes out (a copy, a quote in a card): others read it there, so it is void before it is sent. */
+/** An owner code in a message that goes out (a copy, a quote in a card): others read it there, so it is void before the message is sent. */
 import type { OutboundMessage } from "../../domain/chat/message.js";
 import type { Delivery } from "../../domain/store.js";
 import type { Outbound } from "./sending.js";

@@ -1,4 +1,4 @@
-/** Cancels what is not needed any more: a delivery of which nothing was sent, or the rest of one that is partly sent. */
+/** Cancels a delivery that is not needed any more and of which nothing was sent, or the rest of one that is partly sent. */
 import { queueOf } from "../../domain/deliveries/outbox-queue.js";
 import type { CancelledRest, Delivery } from "../../domain/store.js";
 import { reportFailed } from "./notices/report-failed.js";
@@ -26,7 +26,7 @@ export async function cancelRest(id: string, reason: string, out: Outbound): Pro
   return rest;
 }
 
-/** It is on disk: hooks are notified, and its queue goes on. */
+/** The cancellation is on disk: hooks are notified, and the queue of the delivery goes on. */
 async function cancelled(deliveryId: string, out: Outbound): Promise<void> {
   const { store, clock, observe } = out;
   const delivery = await store.outbox.get(deliveryId);

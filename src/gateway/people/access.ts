@@ -2,7 +2,7 @@
 import { type AccessConfig, NOT_ADDRESSED } from "../../domain/chat/access.js";
 import type { Role } from "../../domain/chat/identity.js";
 
-/** What access is decided by. `formerChatIds`: ids that the chat had before it moved. */
+/** The facts that access is decided by. `formerChatIds`: ids that the chat had before it moved. */
 export interface Place {
   chatId: string;
   parentChatId?: string;

@@ -1,4 +1,4 @@
-/** Which plugins' hooks run in a conversation, as `gateway.allowed_plugins` says. */
+/** The plugins whose hooks run in a conversation, by `gateway.allowed_plugins`. */
 import { type Address, formatAddress, parseAddress } from "../../domain/chat/address.js";
 
 type Allowed = Readonly<Record<string, readonly string[]>>;

@@ -1,4 +1,6 @@
-/** What a platform listens to, in words: for the start, /status and `doctor`. A bot that listens to nothing must not look healthy. */
+/**
+ * Describes in words what a platform listens to: for the start, /status and `doctor`. A bot that listens to nothing must not look healthy.
+ */
 import type { AccessConfig } from "../../domain/chat/access.js";
 
 export interface Listening {
@@ -8,7 +10,7 @@ export interface Listening {
   isNothing: boolean;
   /** How many people, or platform roles, have a role here. */
   people: number;
-  /** What to add to the configuration, when something is missing. */
+  /** The setting to add to the configuration, when something is missing. */
   hint?: string;
 }
 

@@ -14,10 +14,13 @@ export interface ClaimedOwner {
   at: number;
 }
 
-/** `no-code`: no code is valid now. `void`: too many wrong attempts of all people. `limited`: too many of this person; nothing was compared. */
+/**
+ * `no-code`: no code is valid now. `void`: too many wrong attempts of all people. `limited`: too many of this person; nothing was
+ * compared.
+ */
 export type ClaimResult = "claimed" | "wrong" | "limited" | "void" | "no-code";
 
-/** A plugin id cannot begin so: plugins share the store of key-value pairs. */
+/** A plugin id cannot start so: plugins share the store of key-value pairs. */
 const SCOPE = "@owners";
 /** Without letters and digits that look alike. */
 const ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
@@ -91,7 +94,7 @@ export class OwnerClaims {
     return "claimed";
   }
 
-  /** Other people could read what was typed: a code that it shows, also with a slip or two, is void from now on. True when it was. */
+  /** Other people could read the typed text: a code that it shows, also with a slip or two, is void from now on. True when it was. */
   expose(typed: string): boolean {
     if (this.#code === undefined || !isClose(codeIn(typed), this.#code)) return false;
     this.#code = undefined;
@@ -106,7 +109,10 @@ export class OwnerClaims {
     return text.split(/[^a-z0-9-]+/i).some((word) => isClose(codeIn(word), code)) ? "close" : undefined;
   }
 
-  /** This was written, or is sent, where others read it (`where`: a formatted address): a code in it is void from now on. True when there was one. */
+  /**
+   * This was written, or is sent, where others read it (`where`: a formatted address): a code in it is void from now on. True when there
+   * was one.
+   */
   overheard(text: string, where?: string): boolean {
     if (where !== undefined && where === this.#shownIn) return false;
     if (this.find(text) === undefined) return false;

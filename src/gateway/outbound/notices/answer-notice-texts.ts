@@ -1,4 +1,7 @@
-/** What the notice of an answer says, or of a change of one, in each state: privately, and where it was written. */
+/**
+ * The texts of the notice of an answer, or of a change of an answer, in each state: the private text, and the one where the answer was
+ * written.
+ */
 import { formatAddress } from "../../../domain/chat/address.js";
 import { hasRole, type Role } from "../../../domain/chat/identity.js";
 import {
@@ -15,7 +18,7 @@ import { type End, seenIn } from "./notify-asker.js";
 
 export type NoticeTexts = readonly [privately: string, openly: string];
 
-/** `operation`: what the notice is about. */
+/** `operation`: the change that the notice is about. */
 export function passedOnTexts(
   { address }: Delivery,
   operation: Delivery["operation"],
@@ -119,7 +122,7 @@ function privatelyNotPassedOn(delivery: Delivery, { ending, reason, isInDoubt }:
 const unchangedText = (operation: Delivery["operation"], reason: string | undefined): string =>
   isChatGone(reason) ? "" : CHANGES[operation].unchanged;
 
-/** `unchanged`: what the person at the other end sees meanwhile. */
+/** `unchanged`: the content that the person at the other end sees meanwhile. */
 const CHANGES = {
   send: {
     doubted: "your message was posted",

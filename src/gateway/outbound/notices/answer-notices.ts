@@ -1,9 +1,10 @@
 /**
- * Who wrote to another chat from the operators' side, with or without a role, and who asked or noted something of a task: a message, correction
- * or deletion of theirs that was not passed on has a notice, privately or else where it was written. The notice is drawn from what is so now:
- * at each end that its delivery comes to, and once an operator deletes it, an existing notice is changed to that.
+ * A person who wrote to another chat from the operators' side, with or without a role, or who asked or noted something of a task: a
+ * message, correction or deletion of theirs that was not passed on has a notice, privately or else where it was written. The notice is
+ * drawn from the present state: at each end that its delivery comes to, and once an operator deletes it, an existing notice is changed
+ * to that.
  *
- * As the notices of `notify-asker.ts`, it shows nothing of the message, and no hook decides about it.
+ * Like the notices of `notify-asker.ts`, it shows nothing of the message, and no hook decides about it.
  */
 import { formatAddress } from "../../../domain/chat/address.js";
 import type { Operator } from "../../../domain/chat/identity.js";
@@ -26,7 +27,9 @@ import { askerOf, endsInDoubt, noticeOf, passesOn, privately, type Withheld } fr
 /** `purged`: an operator deleted it. */
 type Ending = Withheld | "sent" | "purged";
 
-/** It comes to this end. Before it is settled: a crash between both leaves no notice as it was. */
+/**
+ * Draws the notice for this end of the delivery. That is done before the delivery is settled: a crash in between leaves no outdated notice.
+ */
 export async function showEnd(
   delivery: Delivery,
   ending: Withheld | "sent",
@@ -113,7 +116,10 @@ async function send(notice: Notice, out: Outbound): Promise<void> {
   out.wake(queueOf(delivery));
 }
 
-/** An operator deleted it. It waited for an operator, or hooks withheld it: any other one has words that its author withdrew, or that a later correction shows. */
+/**
+ * An operator deleted it. It waited for an operator, or hooks withheld it: any other one has words that its author withdrew, or that a
+ * later correction shows.
+ */
 export async function noticePurged(delivery: Delivery, out: Outbound): Promise<void> {
   const { id: targetId, status, reason = "" } = delivery;
   if (!isLetter(status)) {
@@ -136,8 +142,9 @@ async function givenUpNotes(causeId: string, { store }: Outbound): Promise<Deliv
 }
 
 /**
- * `earlier`: earlier texts of the same message, since the last that arrived, of which the same is so: all that did not arrive, once this one did,
- * or where nothing of the message may be there (`isFirst`: this correction would be what is posted first); else those in whose place it is.
+ * `earlier`: earlier texts of the same message, since the last that arrived, of which the same is so: all that did not arrive, once
+ * this one did, or where nothing of the message may be there (`isFirst`: this correction would be the first text that is posted); else
+ * those in whose place it is.
  */
 async function showingSame(
   { seq, targetId, operation }: Delivery,
@@ -152,7 +159,7 @@ async function showingSame(
   const missed = lastSent === -1 ? earlier : earlier.slice(0, lastSent);
   if (ending === "sent") return { earlier: missed, isFirst: false };
   const isFirst = operation === "edit" && first !== undefined && !earlier.some(mayBeThere);
-  // What an operator may still have sent has not ended with a correction that is deleted.
+  // An earlier message or correction that an operator may still send does not end with the correction that is deleted.
   const isSame = ({ status, reason }: Delivery) =>
     status === "superseded" || reason === DELETED_BEFORE || (isFirst && (ending !== "purged" || !isLetter(status)));
   return { earlier: missed.filter(isSame), isFirst };
@@ -163,7 +170,7 @@ const isLetter = (status: Delivery["status"]) => status === "held" || status ===
 const mayBeThere = (one: Delivery) =>
   isUnderWay(one) || mayHaveHidden(one) || one.parts.some(({ status }) => status === "sent");
 
-/** `isNeeded`: what never reached its reader is sent. `end`: the delivery that came to it. */
+/** `isNeeded`: a notice that never reached its reader is sent. `end`: the delivery that came to this end. */
 async function change(
   notices: readonly Delivery[],
   texts: NoticeTexts,
@@ -174,7 +181,7 @@ async function change(
   for (const notice of notices) {
     const edits = await changesOf(notice, out);
     const lines = await linesOf([notice, ...edits], out);
-    // What is refused privately is said there, and is not refused once more.
+    // A notice that is refused privately has a line where the message was written, and is not refused again.
     if (lines.length === 0) await show([notice, ...edits], texts, isNeeded, end, out);
     for (const line of lines) await show([line, ...(await changesOf(line, out))], texts, isNeeded, end, out);
   }
@@ -184,13 +191,13 @@ async function change(
 const changesOf = ({ id: targetId }: Delivery, { store }: Outbound) =>
   store.outbox.list({ targetId, limit: MAX_CORRECTIONS });
 
-/** The lines that stand in for a private notice. */
+/** The lines that replace a private notice. */
 async function linesOf(notices: readonly Delivery[], { store }: Outbound): Promise<Delivery[]> {
   const lines: Delivery[] = [];
   for (const notice of notices) {
     const id = openlyId(notice);
     const line = id === undefined ? undefined : await store.outbox.get(id);
-    // One that stands for several is about the first.
+    // A line that replaces several notices is about the first.
     if (line && isShown(line) && line.cause.id === notice.cause.id) lines.push(line);
   }
   return lines;

@@ -1,9 +1,10 @@
 /**
- * Notifies people that something was withheld by hooks, or not taken by the platform:
- * - who gave a command or pressed a button and gets no answer, or is not asked what the button asks: a failing guard locks no operator out,
- *   no person repeats what was done, and no platform shows a pending answer forever;
- * - who wrote to the gateway and gets no reply: withheld by hooks, who has a role (in rooms: an operator); given up, everybody.
- * Whose words are passed on to another chat has a notice of its own (`answer-notices.ts`).
+ * Notifies people that an answer was withheld by hooks, or not taken by the platform:
+ * - a person who gave a command or pressed a button and gets no answer, or does not get the question of the button: a failing guard
+ *   locks no operator out, no person repeats a command that was done, and no platform shows a pending answer forever;
+ * - a person who wrote to the gateway and gets no reply: if hooks withheld it, one with a role (in rooms: an operator); if it was given
+ *   up, everybody.
+ * A person whose words are passed on to another chat has a notice of their own (`answer-notices.ts`).
  *
  * The text is the product's own and shows nothing of the answer. No hook decides about it: the hook that failed would withhold it, too.
  */
@@ -20,7 +21,7 @@ import type { Outbound } from "../sending.js";
 
 export type Withheld = "held" | "suppressed" | "cancelled" | "dead";
 
-/** It brings a person's words from one chat to another. */
+/** True when the delivery brings a person's words from one chat to another. */
 export const passesOn = ({ mirrors, answers }: Delivery): boolean =>
   mirrors !== undefined || answers?.askedAt !== undefined;
 
@@ -41,7 +42,7 @@ export async function notifyAsker(delivery: Delivery, ending: Withheld, reason: 
   const readable = await out.readableReason(person, delivery, { status: ending, reason });
   const notice: NewDelivery = {
     id: noticeOf(delivery, visibleTo),
-    // What is refused there goes on to the person directly.
+    // A message that the chat refuses is sent to the person directly.
     address: interaction ? address : directly,
     operation: "send",
     message: { text: textFor(delivery, { ending, reason: readable, isInDoubt }) },
@@ -71,7 +72,7 @@ export const askerOf = ({ answers, visibleTo }: Delivery): string | undefined =>
 export const noticeOf = ({ id, answers, cause }: Delivery, asker: string): string =>
   noticeId(`${answers?.askedAt ? id : cause.id} ${asker}`);
 
-/** `/outbox` alone lists what waits for an operator. */
+/** `/outbox` alone lists the deliveries that wait for an operator. */
 export const seenIn = (ending: Withheld): string =>
   `\`/outbox${ending === "held" || ending === "dead" ? "" : ` list ${ending}`}\` shows why.`;
 
@@ -102,12 +103,12 @@ export const notShown = (delivery: Delivery): NewDelivery["openly"] => ({
 /** How something ended that did not plainly arrive. */
 export interface End {
   ending: Withheld;
-  /** As its reader may see it. */
+  /** The reason as the reader of the notice may see it. */
   reason: string;
   isInDoubt: boolean;
 }
 
-/** It names what its reader may do, and who may do the rest. */
+/** The text names what its reader may do, and who may do the rest. */
 function textFor(delivery: Delivery, end: End): string {
   const { id, answers, cause, parts, message } = delivery;
   const { ending, reason, isInDoubt } = end;

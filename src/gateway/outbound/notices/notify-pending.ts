@@ -1,6 +1,6 @@
 /**
- * Notifies hooks of ends of deliveries that an earlier process left as pending work, one delivery at a time and under the same dispatch ids.
- * The journal has what that process did, up to its last moments.
+ * Notifies hooks of ends of deliveries that an earlier process left as pending work, one delivery at a time and under the same dispatch
+ * ids. The journal has what that process did, up to its last moments.
  */
 import type { NewPending, PendingItem } from "../../../domain/pending.js";
 import { createGivenUpList } from "../../../hooks/given-up.js";
@@ -10,7 +10,7 @@ import type { Outbound } from "../sending.js";
 import { reportFailed } from "./report-failed.js";
 import { fireSent } from "./report-sent.js";
 
-/** Resolves with what takes the place of work about several deliveries. */
+/** Resolves with the work that replaces work about several deliveries. */
 export async function notifyPending(item: PendingItem, out: Outbound): Promise<NewPending[] | undefined> {
   const { deliveries } = item.payload as { deliveries: string[] };
   if (out.background.isCrowded) await out.background.oneDone();

@@ -1,6 +1,6 @@
 /**
- * A hook cancelled the copy of a customer's message, or of its correction: its author is notified, and so is the place of the copies. Neither
- * notice shows the message or the reason, which may quote it.
+ * A hook cancelled the copy of a customer's message, or of its correction: its author is notified, and so is the place of the copies.
+ * Neither notice shows the message or the reason, which may quote it.
  */
 import { type Address, formatAddress } from "../../../domain/chat/address.js";
 import type { InboundMessage } from "../../../domain/chat/message.js";
@@ -17,7 +17,7 @@ import { privately } from "./notify-asker.js";
 export async function notifyOfWithheldCopy(copy: Delivery, out: Outbound): Promise<void> {
   const { mirrors, answers, address } = copy;
   const cause = { ...copy.cause, kind: "command" as const };
-  // One of us has the notice of an answer.
+  // An author who is one of us has the notice of an answer.
   if (!mirrors || answers !== undefined) return;
   const event = (await out.store.inbox.find(mirrors.address, mirrors.messageId))?.event;
   if (event === undefined || !("message" in event) || event.message.isBot) return;

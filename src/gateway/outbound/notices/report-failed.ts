@@ -1,4 +1,4 @@
-/** It was given up or cancelled: delivery_failed. Nothing waits for its hooks. */
+/** Fires delivery_failed for a delivery that was given up or cancelled. Nothing waits for its hooks. */
 import type { Delivery } from "../../../domain/store.js";
 import { isolate } from "../../../fast/isolate.js";
 import { fireOptions, withTarget } from "../hook-target.js";

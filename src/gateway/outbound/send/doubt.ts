@@ -8,14 +8,14 @@ import type { Delivery, DeliveryPart } from "../../../domain/store.js";
 import { finish } from "../finish.js";
 import type { Outbound, Then } from "../sending.js";
 
-/** It is repeated no more: an operator decides. */
+/** Holds a delivery whose part is not repeated any more: an operator decides. */
 export async function hold(delivery: Delivery, part: DeliveryPart, why: string, out: Outbound): Promise<Then> {
   // Operators and commands know a part in doubt by this mark.
   if (part.status !== "sending") await out.store.outbox.partSending(delivery.id, part.index);
   return finish(delivery, "held", `${IN_DOUBT}: ${why}`, out);
 }
 
-/** What the last request for it came to. */
+/** The outcome of the last request for this delivery. */
 export function lastDoubtOf({ reason = "" }: Delivery): string {
   const start = `${IN_DOUBT}: `;
   return reason.startsWith(start) ? reason.slice(start.length) : "no answer came";
@@ -31,7 +31,7 @@ export function leavesDoubt(delivery: Delivery, part: DeliveryPart, adapter: Ada
   return !isIdempotent(delivery, part, adapter, out);
 }
 
-/** True when it must not be posted another way: that would show beside what an earlier request may have posted or changed. */
+/** True when it must not be posted another way: it would show beside the message that an earlier request may have posted or changed. */
 export function keepsItsWay(part: DeliveryPart, out: Outbound): boolean {
   return out.config.ambiguous !== "resend" && mayBeShown(part);
 }

@@ -1,4 +1,7 @@
-/** Makes of what hooks decided what the row will have (the final message, its requests, the tokens of its buttons), stores it, then sends. */
+/**
+ * Makes the content of the row from the decision of the hooks (the final message, its requests, the tokens of its buttons), stores it, then
+ * sends.
+ */
 import type { Adapter } from "../../../domain/chat/adapter.js";
 import { type Button, isSameFile, type OutboundMessage } from "../../../domain/chat/message.js";
 import { isUnknownToUs, mayBePosted, sentAfter } from "../../../domain/deliveries/given-up.js";
@@ -20,7 +23,7 @@ export interface Prepared extends Decided {
   /** Absent: the gate holds it back. */
   ticket: Ticket | undefined;
   goes: boolean;
-  /** It has entered the gate. */
+  /** The delivery has entered the gate. */
   isInGate: boolean;
 }
 
@@ -45,7 +48,10 @@ export async function freezeAndSend(
   return await sendPrepared(delivery, prepared, adapter, out);
 }
 
-/** A deletion or an author's correction leaves something there that only a person can take away: what the message does not say any more. */
+/**
+ * True when a deletion or an author's correction leaves content there that the message does not have any more, and that only a person can
+ * take away.
+ */
 function isLeftBy(
   { operation, mirrors }: Delivery,
   hidden: Delivery,
@@ -99,12 +105,12 @@ export function prepare(
   return { message, parts, tokens, ticket, goes, isInGate: goes && isGated };
 }
 
-/** It was not stored. */
+/** Leaves the gate when the delivery was not stored. */
 export function giveBack({ isInGate }: Prepared, out: Outbound): void {
   if (isInGate) out.gate.leave();
 }
 
-/** It is stored, and durable. */
+/** Sends a delivery that is stored and durable. */
 export async function sendPrepared(
   delivery: Delivery,
   { message, parts, ticket, goes, isInGate }: Prepared,

@@ -74,18 +74,18 @@ export function whereTo(at: Address, message: OutboundMessage | undefined): Addr
     : { ...at, threadId: message.threadId };
 }
 
-/** The nonce is random, not made of the delivery's id: a database that was started anew must not meet its own old nonces. */
+/** The nonce is random, not made of the delivery's id: a database that was started again from nothing must not meet its own old nonces. */
 export function newPart(part: Bare, index: number): DeliveryPart {
   return { index, ...part, nonce: newId("n"), status: "waiting", attempts: 0 };
 }
 
-/** The last part of a deletion: for what may be posted of the message without a known id. */
+/** The last part of a deletion: for parts of the message that may be posted without a known id. */
 export const deletionOfHidden = (index: number): DeliveryPart => newPart({ operation: "delete" }, index);
 
 export const isOfHidden = ({ operation, messageId }: DeliveryPart): boolean =>
   operation === "delete" && messageId === undefined;
 
-/** What it was to say in place of another message, as a new one. */
+/** The content that was to replace another message, as a new message. */
 export function asCreate({ index, part }: DeliveryPart): DeliveryPart {
   return newPart({ operation: "create", part }, index);
 }

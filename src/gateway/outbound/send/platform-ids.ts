@@ -1,4 +1,7 @@
-/** Which platform messages a delivery stands for now: those that it created, and what later edits of it added and removed. */
+/**
+ * The platform messages that a delivery consists of now: those that it created, with those that later edits of it added, and without those
+ * that they removed.
+ */
 import type { Address } from "../../../domain/chat/address.js";
 import { isUnknownToUs, mayBePosted, mayHaveHidden, maySeeIt } from "../../../domain/deliveries/given-up.js";
 import { type Delivery, isUnderWay } from "../../../domain/store.js";
@@ -35,7 +38,7 @@ export async function postedIds(target: Delivery, at: Address, out: Outbound): P
   return { ids, outOfReach: before.length, unclear, hidden: [...edits, target].find(mayHaveHidden) };
 }
 
-/** It posted a message, or may have: the platform never said under which id. */
+/** True when the edit posted a message, or may have, and the platform never reported its id. */
 function isUnclear(edit: Delivery): boolean {
   const { operation, status, parts } = edit;
   if (operation !== "edit" || parts.some((part) => part.operation === "edit")) return false;

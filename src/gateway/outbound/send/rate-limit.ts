@@ -141,16 +141,16 @@ export class RateLimiter {
     });
   }
 
-  /** The request is being written now: what was counted at `take` may be some disk writes old. */
+  /** The request is being written now: the time that was counted at `take` may be some disk writes old. */
   writing({ platform, platformPlace, chat, secondPlace, minutePlace }: Ticket, now: number): void {
     platform?.moveTo(platformPlace, now);
     chat.perSecond?.moveTo(secondPlace, now);
     chat.perMinute?.moveTo(minutePlace, now);
   }
 
-  /** Its place among all requests to the platform, kept for a conversation until its time comes. */
+  /** The request's place among all requests to the platform, kept for a conversation until its time comes. */
   #ticket(adapter: Adapter, { waiting }: Conversation, chat: ChatWindows, now: number): Ticket {
-    // One whose time came and went unused (the delivery expired) counted for nothing.
+    // A place whose time came and went unused (the delivery expired) counted for nothing.
     if (waiting && waiting.at >= now - UNUSED_MS) return waiting;
     const ticket = newTicket(now, chat);
     if (!Number.isFinite(adapter.traits.limits.perSecond)) return ticket;

@@ -1,4 +1,6 @@
-/** Other requests for what is left of a delivery: without formatting, outside its interaction, or as a new message. The hooks' decision stays. */
+/**
+ * Other requests for the rest of a delivery: without formatting, outside its interaction, or as a new message. The hooks' decision stays.
+ */
 import type { Adapter, EncodedPart } from "../../../domain/chat/adapter.js";
 import type { Address } from "../../../domain/chat/address.js";
 import type { OutboundMessage } from "../../../domain/chat/message.js";
@@ -15,7 +17,8 @@ import { asCreate, encode, isOfHidden, newPart, overwrite } from "./plan-parts.j
 
 /**
  * The platform refused the formatting: the message goes without it, or only the part that was refused when others are sent. Files stay.
- * Refused once more, it is a dead letter. Undefined: an earlier request of the part may have posted it, and this would be beside that.
+ * If it is refused again, it is a dead letter. Undefined: an earlier request of the part may have posted it, and this would be beside
+ * that.
  */
 export async function withoutFormat(
   delivery: Delivery,
@@ -43,7 +46,7 @@ export async function withoutFormat(
     const [first] = plain;
     const isInPlace =
       refused.operation === "edit" || (delivery.interaction !== undefined && isFirstAnswer(delivery, refused));
-    // Under its nonce, the platform drops what stands there already; where the rest of it begins has changed.
+    // Under its nonce, the platform drops a message that is there already; where its rest starts has changed.
     if (!first || (!isInPlace && (replaced.length > 1 || plain.length > 1))) return undefined;
     plain[0] = { ...first, nonce: refused.nonce, attempts: refused.attempts, mayHaveArrived: true };
   }
@@ -59,7 +62,7 @@ function plainMessage(delivery: Delivery, refused: DeliveryPart, adapter: Adapte
 function plainPart(delivery: Delivery, refused: DeliveryPart, adapter: Adapter): EncodedPart[] | undefined {
   const { part } = refused;
   if (part && adapter.plainPart) return adapter.plainPart(part);
-  // Its text alone would lose the file without a word.
+  // The text alone would lose the file without a word.
   return part?.hasFile ? undefined : encode(textOf(refused), delivery.address, adapter, true);
 }
 
@@ -67,7 +70,7 @@ const textOf = ({ part }: DeliveryPart): OutboundMessage => ({ text: part?.text 
 
 /**
  * The interaction is closed: an ordinary message. A private answer must not become public by that; where its person cannot be reached
- * privately either, a line in the place of the command says so.
+ * privately either, a line in the place of the command reports it.
  */
 export async function withoutInteraction(delivery: Delivery, adapter: Adapter, out: Outbound): Promise<Then> {
   const left = unsent(delivery);
@@ -76,7 +79,7 @@ export async function withoutInteraction(delivery: Delivery, adapter: Adapter, o
   const address = isPrivate && isNew ? privateAddress(delivery, adapter) : undefined;
   const openly = address && delivery.answers?.role ? notShown(delivery) : undefined;
   await out.store.outbox.reencode(delivery.id, left, { withoutInteraction: true, address, openly });
-  // It waits with the conversation's others now.
+  // The delivery now waits with the others of its conversation.
   out.wake(queueOf({ ...delivery, interaction: undefined, address: address ?? delivery.address }));
   return "again";
 }
@@ -103,10 +106,10 @@ export async function postAnew(
   const left = unsent(delivery);
   const next = Math.max(...delivery.parts.map((part) => part.index)) + 1;
   const parts = address
-    ? // What was shown in place to one person cannot be reached any more: all of it goes to them privately.
+    ? // Messages that were shown in place to one person cannot be reached any more: all of it goes to them privately.
       left.filter((part) => part.operation !== "delete").map(asCreate)
     : left.map((part) => (part.index === gone.index ? asCreate(part) : part));
-  // So that later edits do not look for it again.
+  // The message that is gone is recorded as deleted, so that later edits do not look for it again.
   const forgotten: DeliveryPart = {
     ...newPart({ operation: "delete", messageId: gone.messageId }, next),
     status: isLeft && address === undefined ? "waiting" : "sent",
@@ -118,7 +121,7 @@ export async function postAnew(
   return "again";
 }
 
-/** As they are, to be written anew: no new message of them was posted. */
+/** The unsent parts, to be written again: they posted no new message. */
 function unsent(delivery: Delivery): DeliveryPart[] {
   return delivery.parts
     .filter((part) => part.status !== "sent")

@@ -10,13 +10,13 @@ import type { GatewayConfig } from "../../config.js";
 
 /** A timer this late was kept from firing. */
 const LATE_MS = 1_000;
-/** What has arrived is read within this. */
+/** An answer that has arrived is read within this time. */
 const READ_WITHIN_MS = 5_000;
 
 export class Requests {
   readonly #short: TimeLimit;
   readonly #long: TimeLimit;
-  /** One for all requests: a signal of its own for each costs more than the rest of this file. */
+  /** One abort controller for all requests: a signal for each request costs more than the rest of this file. */
   readonly #stopping = new AbortController();
 
   constructor(clock: Clock, config: Pick<GatewayConfig, "send_timeout" | "upload_timeout">) {
@@ -67,7 +67,7 @@ interface UnderWay extends InBag {
   resolve(result: SendResult): void;
   /** For a request with files. */
   aborting: AbortController | undefined;
-  /** Its files are being fetched, so nothing was sent. */
+  /** The files of the request are being fetched, so nothing was sent. */
   isFetching: boolean;
 }
 

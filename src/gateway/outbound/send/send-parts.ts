@@ -85,7 +85,7 @@ export async function sendParts(
       const now = out.clock.now();
       const nowMs = out.clock.monotonic();
       const isGated = next !== undefined && leavesDoubt(delivery, next, adapter, out);
-      // Its place in the gate goes on to the next part, unless a suspect waits.
+      // The delivery's place in the gate goes on to the next part, unless a suspect waits.
       if (isGated && !isInGate) isInGate = gate.enter(delivery, queue);
       const isHeldBack =
         isTakenBack ||
@@ -101,7 +101,8 @@ export async function sendParts(
         if (!next) await showEnd(delivery, "sent", "", out);
         goesOn = await out.store.outbox.partSent(delivery.id, part.index, messageId, now, options);
       } catch (error) {
-        // It is posted, even if the store has no record of that: remembered, so that the next run stores it instead of sending it again.
+        // The part is posted, even if the store has no record of that. It is remembered, so that the next run stores it instead of sending
+        // it again.
         out.unsaved.set(part.nonce, messageId);
         throw error;
       }
@@ -133,7 +134,7 @@ export async function sendParts(
 const isGone = (result: SendResult): boolean =>
   result.kind === "gone" || (result.kind === "permanent" && result.isChatGone === true);
 
-/** As the store marks it. */
+/** Changes the part in memory as the store marks it. */
 function begin(part: DeliveryPart, afterMs: number): void {
   Object.assign(part, sentAfter(part, afterMs));
   // A crash cut it off.

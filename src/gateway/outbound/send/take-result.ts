@@ -1,4 +1,4 @@
-/** What follows from a request that was not plainly sent. The one place that decides about retries, dead letters and other ways out. */
+/** Decides what follows from a request that was not plainly sent. Only this file decides about retries, dead letters and other ways out. */
 import type { Adapter, SendResult } from "../../../domain/chat/adapter.js";
 import { openlyId } from "../../../domain/chat/openly.js";
 import { CHAT_GONE, IN_DOUBT, mayBeShown, saysInDoubt } from "../../../domain/deliveries/given-up.js";
@@ -17,10 +17,13 @@ import { askPrivately, postAnew, withoutFormat, withoutInteraction } from "./ree
 import { reopenThread } from "./reopen-thread.js";
 import { waitForFile } from "./wait-for-file.js";
 
-/** A longer time is a mistake of the server that sent it: its length says nothing. */
+/** A longer time is a mistake of the server that sent it: its length has no meaning. */
 const YEAR_MS = 366 * DAY_MS;
 
-/** Later deliveries of the conversation may pass one in doubt, an edit or a deletion after 3 attempts, if 1.5 s have gone by since it was stored, or after one attempt of 5 s. */
+/**
+ * Later deliveries of the conversation may pass one in doubt, an edit or a deletion after 3 attempts, if 1.5 s have gone by since it was
+ * stored, or after one attempt of 5 s.
+ */
 const ATTEMPTS_IN_ORDER = 3;
 const IN_ORDER_MS = 1_500;
 const PATIENCE_MS = 5_000;
@@ -59,7 +62,7 @@ export async function takeResult(
       );
     case "moved": {
       await recordMove(delivery.address, result.toChatId, out, out.wake);
-      // It was refused, so it is in no doubt.
+      // The platform refused the request, so the part is not in doubt.
       return followMove(notPosted(delivery), { ...delivery.address, chatId: result.toChatId }, adapter, out);
     }
     case "gone":
@@ -78,10 +81,10 @@ export async function takeResult(
         return waitAsAsked(delivery, { askedMs: nextPauseMs(delivery, out), scope: "delivery", why }, out);
       }
       if (thread) return followMove(shownNowhere(delivery), thread, adapter, out);
-      // What was refused now may have been posted by the request before. What is gone shows no correction.
+      // An earlier request may have posted the part that is refused now. A chat that is gone shows no correction.
       if (mayBeShown(part) && !(result.isChatGone && part.operation === "edit"))
         return holdInDoubt(delivery, result.error, out);
-      // That there is no answer is refused in the answer's place, too: the person is told privately.
+      // The notice that there is no answer is refused in the answer's place, too: the person is notified privately.
       if (delivery.isCourtesy && delivery.interaction) return withoutInteraction(delivery, adapter, out);
       const asked = await askPrivately(delivery, adapter, out);
       if (asked) return asked;
@@ -100,7 +103,7 @@ interface AskedPause {
   isUntried?: boolean | undefined;
 }
 
-/** The platform said when. Its word is kept on disk, and does not use up attempts. A pause beyond reason is cut, and reported. */
+/** The platform asked for a time. The time is kept on disk, and does not use up attempts. A pause beyond reason is cut, and reported. */
 async function waitAsAsked(
   delivery: Delivery,
   { askedMs, scope, why, isUntried }: AskedPause,
@@ -148,12 +151,12 @@ function nextPauseMs({ attempts }: Pick<Delivery, "attempts">, { config }: Outbo
   return backoffMs({ firstMs: config.retry_first, maxMs: config.retry_max }, attempts + 1);
 }
 
-/** What a wait cost does not count against it. */
+/** Attempts that were spent on waits do not count against the delivery. */
 const usedAttempts = ({ attempts, waits }: Delivery) => attempts - waits;
 
 /**
- * Later, with growing pauses; after the last attempt it ends as `ending`. Only its time to live ends a change in doubt: repeating it is harmless.
- * `restMs`: its platform takes no messages, so others do not pass it, and only its age ends it.
+ * Later, with growing pauses; after the last attempt it ends as `ending`. Only its time to live ends a change in doubt: repeating it is
+ * harmless. `restMs`: its platform takes no messages, so others do not pass it, and only its age ends it.
  */
 async function tryAgain(
   delivery: Delivery,
@@ -206,7 +209,7 @@ interface Aside {
   isUntried?: boolean | undefined;
 }
 
-/** It goes on alone, and later ones of its queue pass: they may come before it. */
+/** The delivery goes on alone, and later ones of its queue pass: they may arrive before it. */
 async function stepAside(
   delivery: Delivery,
   { dueAt, error, isInDoubt = false, isWait = false, isUntried }: Aside,
@@ -237,7 +240,7 @@ function notPosted(delivery: Delivery): Delivery {
   return { ...delivery, parts };
 }
 
-/** Its chat is gone: none of its requests shows there. A platform may still know a nonce that it got there. */
+/** The chat is gone: no request of the delivery shows there. A platform may still know a nonce that it got there. */
 function shownNowhere(delivery: Delivery): Delivery {
   const parts = delivery.parts.map(
     (part): DeliveryPart =>
@@ -251,8 +254,9 @@ const tried = (delivery: Delivery): Delivery => ({ ...delivery, attempts: delive
 const withPartCount = ({ parts }: Delivery, error: string) => `${error}${partCountText(parts)}`;
 
 /**
- * A refusal whose person cannot be reached privately is told where they asked, in words that give nothing away.
- * It is a delivery of its own, through its own hooks. Its id makes it the only one for this person and place in its ten minutes, or for one message of theirs (`isForEach`).
+ * A person who cannot be reached privately is notified of a refusal where they asked, in words that give nothing away. The notice is a
+ * delivery of its own, through its own hooks. Its id makes it the only one for this person and place in its ten minutes, or for one message
+ * of theirs (`isForEach`).
  */
 async function sayOpenly(delivery: Delivery, out: Outbound): Promise<void> {
   const { openly, cause, skipsHooks, urgency } = delivery;

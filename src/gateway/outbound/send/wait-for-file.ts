@@ -1,4 +1,7 @@
-/** A file of a message could not be fetched from another server: it is tried again while there are attempts and time, then the words go without it. */
+/**
+ * A file of a message could not be fetched from another server: it is tried again while there are attempts and time, then the words go
+ * without it.
+ */
 import type { Delivery } from "../../../domain/store.js";
 import { backoffMs } from "../../../lib/time/backoff.js";
 import { endsBefore, orExpiry } from "../expiry.js";
@@ -7,7 +10,7 @@ import type { Outbound, Then } from "../sending.js";
 /** A server that asks for a longer pause is asked again all the same: later messages of the conversation wait meanwhile. */
 const MAX_FILE_WAIT_MS = 30_000;
 
-/** Uses an attempt and pauses nothing: the platform itself answers. `askedMs`: what Retry-After said. */
+/** Uses an attempt and pauses nothing: the platform itself answers. `askedMs`: the time in Retry-After. */
 export async function waitForFile(
   delivery: Delivery,
   askedMs: number | undefined,
@@ -29,11 +32,11 @@ export async function waitForFile(
   return isTooLate ? "again" : orExpiry(delivery, dueAt);
 }
 
-/** What this attempt cannot fetch is named in the text: no attempt or no time is left to wait for it. */
+/** True when no attempt or no time is left to wait for a file: a file that this attempt cannot fetch is named in the text. */
 export function isLastAttempt(delivery: Delivery, out: Outbound): boolean {
   const isLast = delivery.attempts - delivery.waits + 1 >= out.config.outbox_attempts;
   return isLast || endsBefore(delivery, out.clock.now() + longestWaitMs(out));
 }
 
-/** Not longer than any other pause: what is due later is taken for set under another clock. */
+/** A wait is not longer than any other pause: a delivery that is due later is taken as set under another clock. */
 const longestWaitMs = ({ config }: Outbound) => Math.min(MAX_FILE_WAIT_MS, config.retry_max);
