@@ -1,8 +1,8 @@
 /**
- * How often a dispatch was started, for what is asked or reported again under the same id after a crash. Counted on disk before the
- * dispatch starts, and forgotten with its result: the store puts writes of one moment into one transaction, so a caller that writes the
- * result and forgets without waiting in between leaves neither without the other. Background hooks are rows and count for themselves:
- * where nothing else listens, nothing is written.
+ * How often a dispatch was started, for questions and reports that are repeated under the same id after a crash. Counted on disk before
+ * the dispatch starts, and forgotten with its result: the store puts writes of one moment into one transaction, so a caller that writes
+ * the result and forgets without waiting in between leaves neither without the other. Background hooks are rows and count for
+ * themselves: where nothing else listens, nothing is written.
  */
 import type { KeyValueStore } from "../domain/store.js";
 import { errorMessage } from "../lib/errors.js";
@@ -14,8 +14,8 @@ import type { HookRegistry } from "./registry.js";
 
 export interface Attempts {
   /**
-   * Counts a start that follows at once; resolves with its number, from 1. `owner`: what `forget` names, the dispatch itself when absent.
-   * `phase`: at a lifecycle point, `before` when absent. `isOnce`: a crash ends it, and it is not started again.
+   * Counts a start that follows at once; resolves with its number, from 1. `owner`: the name for `forget`, the dispatch itself when
+   * absent. `phase`: at a lifecycle point, `before` when absent. `isOnce`: a crash ends it, and it is not started again.
    */
   count(
     point: string,
@@ -23,9 +23,9 @@ export interface Attempts {
     of?: { owner?: string; phase?: LifecyclePhase; isOnce?: boolean },
   ): Promise<number>;
   /**
-   * Runs `work`, which counts the starts of these dispatches of one owner and calls their hooks, in its turn: what an earlier process did
-   * not get through goes apart from all else (`AttemptDeps.turn`). For what the gateway does by itself, and not while another hook waits.
-   * `phase`: `before` when absent.
+   * Runs `work`, which counts the starts of these dispatches of one owner and calls their hooks, in its turn: dispatches that an
+   * earlier process did not get through go apart from all else (`AttemptDeps.turn`). For work that the gateway does by itself, and not
+   * while another hook waits. `phase`: `before` when absent.
    */
   inTurn<T>(
     dispatches: readonly { point: string; dispatchId: string; phase?: LifecyclePhase }[],
@@ -33,9 +33,9 @@ export interface Attempts {
     work: () => Promise<T>,
   ): Promise<T>;
   /**
-   * Why this attempt does not call the hooks: the process crashed at each of too many before it. Logged, and on record. `next`: the dispatch
-   * that follows this one; a crash at that one is none of this one. `isSilent`: no work waits for an operator because of it. `stops`: how
-   * many of the attempts a stop cut off, where the caller counts.
+   * Why this attempt does not call the hooks: the process crashed at each of too many before it. Logged, and on record. `next`: the
+   * dispatch that follows this one; a crash at that one is none of this one. `isSilent`: no work waits for an operator because of it.
+   * `stops`: how many of the attempts a stop cut off, where the caller counts.
    */
   tooMany(
     point: string,
@@ -50,16 +50,16 @@ export interface Attempts {
     },
   ): Promise<TooManyCrashes | undefined>;
   /**
-   * Calls hooks at `after`, whose attempts and stops the caller counts; does not when the process crashed at too many. `series`: what has many such
-   * changes. Once hooks were not notified of one of them, the next one gets a second try at most; after two of them in a row the rest of
-   * the series is not tried. `isLast`: of the series.
+   * Calls hooks at `after`, whose attempts and stops the caller counts; does not when the process crashed at too many. `series`: the
+   * work that has many such changes. Once hooks were not notified of one of them, the next one gets a second try at most; after two of
+   * them in a row the rest of the series is not tried. `isLast`: of the series.
    */
   notify(
     point: string,
     fired: { dispatchId: string; attempt: number; stops: number | undefined; series?: string; isLast?: boolean },
     call: () => Promise<void>,
   ): Promise<void>;
-  /** What crashed an earlier process, and has not ended since: first what was given up, oldest first. */
+  /** The dispatches that crashed an earlier process and have not ended since: first those that were given up, oldest first. */
   crashed(): Promise<CrashedDispatch[]>;
   /** The results of this owner's dispatches are being written: none of them is started again. Never rejects. */
   forget(owner: string): Promise<void>;
@@ -79,7 +79,7 @@ export interface CrashedDispatch {
   crashes: number;
   /** Its hooks are not called again: since when (ms since the epoch), and whether no work waits for an operator because of that. */
   givenUp?: { at: number; isSilent: boolean };
-  /** The plugin called `process.exit` in it, `givenUp.at`, which says nothing of whether its hooks are called again. */
+  /** The plugin called `process.exit` in it, at `givenUp.at`. This does not show whether its hooks are called again. */
   endedBy?: GivenUp["endedBy"];
   /** After more than so many its hooks are not called again by themselves. */
   maxCrashes: number;
@@ -92,7 +92,9 @@ export interface AttemptDeps {
   registry: Pick<HookRegistry, "hasWaiting">;
   clock: Pick<Clock, "now">;
   logger: Logger;
-  /** Which starts a stop of the gateway cut off (`pending/ordinary-stops.ts`): they are no crashes. Absent: each end of a process is one. */
+  /**
+   * Which starts a stop of the gateway cut off (`pending/ordinary-stops.ts`): they are no crashes. Absent: each end of a process is one.
+   */
   stops?: {
     of(key: string): number;
     started(key: string, starts: number): void;
@@ -100,7 +102,7 @@ export interface AttemptDeps {
   };
   /** After how many crashes in a row a dispatch is still started again; absent: after any number. */
   maxCrashes?: () => number;
-  /** Waits until what crashed the process so often may run; absent: at once. */
+  /** Waits until a dispatch that crashed the process so often may run; absent: at once. */
   turn?: <T>(crashes: number, work: () => Promise<T>) => Promise<T>;
 }
 
@@ -127,7 +129,7 @@ class StoredAttempts implements Attempts {
   readonly #deps: AttemptDeps;
   readonly #givenUp: GivenUpList;
   readonly #createdAt: number;
-  /** By owner: what is under way, and what the end of an earlier process left. */
+  /** By owner: the starts under way, and those that the end of an earlier process left. */
   #loading: Promise<Map<string, Starts>> | undefined;
   /** By owner: the dispatches that this process started. */
   readonly #startedHere = new Map<string, Set<string>>();
@@ -231,7 +233,7 @@ class StoredAttempts implements Attempts {
         const ends = this.#unstopped(starts, owner, dispatchId) - (isCalled ? 1 : 0);
         return { dispatchId, point: one.point, isCalled, ends };
       });
-      // The process ended at the last that it started: those before it had ended.
+      // The process ended at the last dispatch that it started: the dispatches before that one had ended.
       return left.flatMap(({ ends, ...one }, index) => {
         const crashes = ends - (left[index + 1]?.ends ?? 0);
         return crashes > 0 ? [{ ...one, phase: "before" as const, crashes, maxCrashes: most }] : [];
@@ -249,7 +251,7 @@ class StoredAttempts implements Attempts {
       if (known.delete(owner)) await keyValue.delete(SCOPE, owner);
       for (const id of ids) stops?.forget(startOf(owner, id));
     } catch (error) {
-      // What was done stays done; the row says no more than that a dispatch was started.
+      // The work that was done stays done; the row shows only that a dispatch was started.
       logger.warn({ owner, error: errorMessage(error) }, "the count of a dispatch's starts could not be deleted");
     }
   }
@@ -265,7 +267,7 @@ class StoredAttempts implements Attempts {
     return this.#loading;
   }
 
-  /** What is not started again after a crash. */
+  /** Ends the dispatches that are not started again after a crash. */
   async #endOnes(known: Map<string, Starts>): Promise<Map<string, Starts>> {
     for (const [owner, starts] of known)
       for (const [dispatchId, one] of Object.entries(starts)) {
@@ -296,7 +298,7 @@ class StoredAttempts implements Attempts {
     this.#startedHere.set(owner, (this.#startedHere.get(owner) ?? new Set()).add(dispatchId));
   }
 
-  /** Crashes of earlier processes. What this one started before did not crash it. */
+  /** Crashes of earlier processes. A dispatch that this process started before did not crash it. */
   #crashesBefore(starts: Starts | undefined, owner: string, dispatchId: string): number {
     return this.#startedHere.get(owner)?.has(dispatchId) ? 0 : this.#unstopped(starts, owner, dispatchId);
   }

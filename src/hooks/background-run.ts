@@ -62,7 +62,10 @@ class BackgroundDispatch extends Dispatch {
     });
   }
 
-  /** Nothing takes what it decides, and what its point would refuse is refused all the same: a test shows that before real traffic does. */
+  /**
+   * Nothing takes its decision, but a result that its point would refuse is refused all the same: a test shows that before real traffic
+   * does.
+   */
   override check(entry: Entry, value: unknown): string | undefined {
     switch (this.point.model) {
       case "modifying":
@@ -98,7 +101,7 @@ class BackgroundDispatch extends Dispatch {
   }
 }
 
-/** Its log line is the only notice of work that is lost. */
+/** The log line of this error is the only notice of lost work. */
 function cutOffError(error: unknown, isRepeatable: boolean): unknown {
   return isRepeatable ? error : new Error(`${errorMessage(error)}, and it may not run twice`);
 }

@@ -59,7 +59,10 @@ export interface BackgroundPort {
   paused?(hookId: string): string | undefined;
 }
 
-/** One attempt after the other per record, records at once; what a `failed` end asks to retry is retried when it says. */
+/**
+ * Makes one attempt after the other per record, and runs records at once. A run whose `failed` end asks for a retry is retried at that
+ * time.
+ */
 export function inMemoryBackground(clock: Clock, logger: Logger): BackgroundPort {
   const known = new Set<string>();
   let runner: BackgroundRunner | undefined;

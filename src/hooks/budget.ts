@@ -1,11 +1,11 @@
-/** How much contributions may add to a prompt: cut by priority, and every cut is said. */
+/** How much contributions may add to a prompt: cut by priority, and every cut is reported. */
 import type { Contribution } from "./contribution.js";
 import type { Budget } from "./registration/registration.js";
 import type { Diagnostic } from "./signatures.js";
 
 export type Attributed = Contribution & { from: string };
 
-/** What a phase may add when its caller says nothing. */
+/** The budget of a phase when its caller gives none. */
 export const PHASE_BUDGET: Required<Budget> = { entries: 200, characters: 200_000 };
 
 interface Left {
@@ -38,7 +38,7 @@ function leftOf({ entries, characters }: Budget): Left {
   return { entries: entries ?? Number.POSITIVE_INFINITY, characters: characters ?? Number.POSITIVE_INFINITY };
 }
 
-/** Only what goes into a prompt as text counts. */
+/** Only contributions that go into a prompt as text count. */
 function cutToFit(one: Attributed, budgets: readonly Left[]): { kept?: Attributed; lost?: string } {
   switch (one.kind) {
     case "prompt_context": {
@@ -64,7 +64,7 @@ function cutToFit(one: Attributed, budgets: readonly Left[]): { kept?: Attribute
   }
 }
 
-/** What does not fit uses up the budget that it did not fit into: nothing of lower priority slips into the rest. */
+/** A contribution that does not fit uses up the budget that it did not fit into: nothing of lower priority slips into the rest. */
 function spend(budgets: readonly Left[], characters: number): boolean {
   const tooSmall = budgets.filter((left) => left.entries < 1 || left.characters < characters);
   for (const left of tooSmall) {

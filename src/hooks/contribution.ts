@@ -1,4 +1,4 @@
-/** What a turn handler may contribute. A registration declares the kinds it will use as its capabilities. */
+/** The contributions that a turn handler may make. A registration declares the kinds that it uses as its capabilities. */
 import { z } from "zod";
 
 export const CONTRIBUTION_KINDS = [

@@ -1,8 +1,8 @@
 /**
- * What surrounds a call, at any depth and any later time: all code that a handler calls can ask it.
+ * Keeps facts about a call for all code that the handler calls, at any depth and any later time.
  * - Dry runs: where `inDryRun()` is true, nothing may be sent and written.
- * - Causes: what a plugin's handler triggers is caused by what led to the handler, also when its author forgot to pass that on.
- * - Handlers of plugins, and modules of configured hooks: what calls `process.exit` is named.
+ * - Causes: the cause of the handler is the cause of all that a plugin's handler triggers, also when its author forgot to pass that on.
+ * - Handlers of plugins, and modules of configured hooks: the code that calls `process.exit` is named.
  *
  * The tracking slows every promise of the process. It is on from a dry run until a while after its handlers ended, and for the rest of
  * the process once one of these was called.
@@ -28,9 +28,9 @@ export interface HandlerName {
 
 /** A call of a handler of a plugin, or of a module. */
 export interface SurroundingHandler extends HandlerName {
-  /** What it was called with; absent when it has ended, and left this behind. */
+  /** The context that the handler was called with; absent when the handler has ended, and left this behind. */
   context?: { readonly dispatchId?: string } | undefined;
-  /** It has the processor: it does not wait yet. */
+  /** The handler has the processor: it does not wait yet. */
   isCalled: boolean;
 }
 
@@ -43,7 +43,7 @@ export function inDryRun(): boolean {
   return tracking.getStore()?.dry?.isOver === false;
 }
 
-/** What led to the handler of a plugin that this is called in, or that started this; undefined outside of them. */
+/** The cause of the handler of a plugin that this is called in, or that started this; undefined outside of them. */
 export function surroundingCause(): Cause | undefined {
   return tracking.getStore()?.cause;
 }
@@ -54,8 +54,8 @@ export function surroundingHandler(): SurroundingHandler | undefined {
 }
 
 /**
- * Calls `call` with `cause` and `handler` as the surrounding ones in it and in what it starts. Without one there is none: the gateway's
- * own work continues in the surrounding of the code that woke it, and that may be another message's handler.
+ * Calls `call` with `cause` and `handler` as the surrounding ones in it and in all that it starts. Without one there is none: the
+ * gateway's own work continues in the surrounding of the code that woke it, and that may be another message's handler.
  */
 export function causedBy<T>(cause: Cause | undefined, call: () => T, handler?: SurroundingHandler): T {
   const around = tracking.getStore();
@@ -64,10 +64,10 @@ export function causedBy<T>(cause: Cause | undefined, call: () => T, handler?: S
   return tracking.run({ dry: around?.dry, cause, handler }, call);
 }
 
-/** What a handler left behind may still be at work when the handler has ended. */
+/** Work that a handler left behind may go on for this long after the handler has ended. */
 const LINGER_MS = 60_000;
 
-/** Calls `fire` with `inDryRun()` true in it and in what it starts. */
+/** Calls `fire` with `inDryRun()` true in it and in all that it starts. */
 export async function runDry<T>(clock: Clock, fire: () => Promise<T>): Promise<T> {
   underWay++;
   const dry = { isOver: false };

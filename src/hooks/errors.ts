@@ -4,7 +4,7 @@ import { nearest } from "../lib/validation/nearest.js";
 
 /** The breaker of a hook, or a limit of its runs, refused the call: the handler did not run, and its failure policy holds all the same. */
 export class HookNotCalledError extends HookgateError {
-  /** `reason`: with what refused it first, `breaker: it failed 5 times in a row`. */
+  /** `reason`: with the check that refused it first, `breaker: it failed 5 times in a row`. */
   constructor(reason: string) {
     super({ code: "HOOK_NOT_CALLED", message: reason });
     this.name = "HookNotCalledError";
@@ -29,26 +29,28 @@ export class HookInterruptedError extends HookgateError {
 
 const MAX_CAUSES = 5;
 
-/** Whether the error of a handler says that something from outside ended what it waited for: its run, its program, its request. */
+/**
+ * Whether the error of a handler shows that something from outside ended the work that it waited for: its run, its program, its request.
+ */
 export function wasEnded(thrown: unknown): boolean {
   let error = lookable(thrown);
   for (let depth = 0; depth < MAX_CAUSES && error instanceof Error; depth++) {
     if (error instanceof HookInterruptedError || error.name === "AbortError") return true;
-    // As child_process and libraries on top of it name what ended a program.
+    // In this way child_process and libraries on top of it name the signal that ended a program.
     if ("signal" in error && typeof error.signal === "string") return true;
     error = error.cause;
   }
   return false;
 }
 
-/** A fail-closed handler failed, or the fallback of a failed one was refused: what was about to happen must not. */
+/** A fail-closed handler failed, or the fallback of a failed one was refused: the operation must not go on. */
 export class HookFailedError extends HookgateError {
   readonly hook: string;
   readonly id: string;
   /** `and is fail-closed`: why the failure is that of the dispatch. */
   readonly why: string;
 
-  /** `isOfFallback`: `cause` is why the fallback was refused, else what the handler failed with. */
+  /** `isOfFallback`: `cause` is why the fallback was refused, else the error of the handler. */
   constructor(facts: { hook: string; id: string; cause: unknown; isOfFallback?: boolean }) {
     const why = facts.isOfFallback ? "and its fallback was refused" : "and is fail-closed";
     const verb = facts.cause instanceof HookNotCalledError ? "was not called" : "failed";
@@ -65,7 +67,9 @@ export class HookFailedError extends HookgateError {
   }
 }
 
-/** For the log: without the words of a hook that failed, which may quote a message. Its own error is logged where it was thrown. */
+/**
+ * For the log: without the words of a hook that failed, which may quote a message. The hook's own error is logged where it was thrown.
+ */
 export function loggableError(error: unknown): string {
   return error instanceof HookFailedError
     ? `hook "${error.id}" ${error.cause instanceof HookNotCalledError ? "was not called" : "failed"} at ${error.hook} ${error.why}`

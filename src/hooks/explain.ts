@@ -1,4 +1,4 @@
-/** Why a hook would run, or would not: the checks of a dispatch, made one by one and said in words. */
+/** Why a hook would run, or would not: the checks of a dispatch, made one by one and put in words. */
 import type { RunRecord } from "../domain/journal.js";
 import { isAsyncFunction } from "./dispatch/lifecycle.js";
 import type { Kernel } from "./kernel.js";
@@ -26,7 +26,7 @@ export interface Explanation {
 export interface ExplainedCheck {
   check: "enabled" | "only" | "plugin" | "breaker" | "sync" | "access" | "match" | "dependency" | "order";
   passed: boolean;
-  /** It passed, and something is wrong. */
+  /** The check passed, but something is wrong. */
   isWarning?: true;
   /** One sentence for the operator. */
   detail: string;

@@ -7,22 +7,22 @@ import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { LifecyclePhase } from "./point.js";
 
-/** What called `process.exit`: neither hook nor command is a timer of the plugin, or other work that no handler waits for. */
+/** The caller of `process.exit`. Without hook and command, it is a timer of the plugin, or other work that no handler waits for. */
 export interface Ender {
   exitCode: number;
   hookId?: string;
-  /** Where what ended the process is no hook. */
+  /** Where no hook ended the process. */
   plugin?: string;
   command?: string;
   isRoute?: boolean;
 }
 
 export interface GivenUp {
-  /** Empty for what is no hook, or none any more. */
+  /** Empty where the process was ended by no hook, or by none that exists any more. */
   point: string;
   /** Lifecycle points have one. */
   phase?: LifecyclePhase | undefined;
-  /** For a command and the default route: what the ids of their dispatches begin with, empty where nothing is. */
+  /** For a command and the default route: the start of the ids of their dispatches, empty where there is none. */
   dispatchId: string;
   crashes: number;
   /** Milliseconds since the epoch. */
@@ -36,7 +36,7 @@ export interface GivenUp {
 export interface GivenUpList {
   /** Oldest first. */
   list(): Promise<GivenUp[]>;
-  /** Never rejects: what is given up is given up. */
+  /** Never rejects: a dispatch that is given up is given up. */
   note(one: GivenUp): Promise<void>;
   /** The process ends. Throws when it cannot be written. */
   noteNow(one: GivenUp): void;
@@ -50,7 +50,7 @@ interface Deps {
 const SCOPE = "hooks.given-up";
 const MAX_KEPT = 200;
 
-/** What ends the process again and again has one row. */
+/** A hook, command or plugin that ends the process again and again has one row. */
 function keyOf({ dispatchId, endedBy }: GivenUp): string {
   if (endedBy === undefined) return dispatchId;
   const { hookId, plugin, command, isRoute } = endedBy;

@@ -1,4 +1,4 @@
-/** What every dispatch of a registry shares. */
+/** The state and the dependencies that every dispatch of a registry shares. */
 import type { JournalPort } from "../domain/journal.js";
 import type { DeadlineWheel } from "../fast/deadline-wheel.js";
 import type { Waits } from "../fast/waits.js";
@@ -13,7 +13,7 @@ import type { HookRun } from "./run.js";
 export interface PluginLimits {
   /** Why a plugin's hook is not called now, in a sentence; undefined when it is. */
   refusal(hookId: string): string | undefined;
-  /** All lists of allowed plugins, by what they hold for. */
+  /** All lists of allowed plugins, by the place that they hold for. */
   allowedPlugins(): Readonly<Record<string, readonly string[]>>;
 }
 
@@ -28,10 +28,10 @@ export interface Kernel {
   readonly detached: InFlight;
   /** Which plugins' hooks may run for a conversation (a formatted address); undefined: all. */
   readonly allowedPlugins: ((conversation: string) => readonly string[] | undefined) | undefined;
-  /** What else keeps plugins' hooks from being called, for explanations. */
+  /** Other limits that keep plugins' hooks from being called, for explanations. */
   readonly limits: PluginLimits | undefined;
   /** Called with the id of a plugin's hook that gave no answer before its deadline. */
   readonly onTimeout: ((hookId: string, isOfStranger: boolean) => void) | undefined;
-  /** The gateway is stopping: what a signal or an abort ends now has not failed. */
+  /** The gateway is stopping: a run that a signal or an abort ends now has not failed. */
   isStopping: boolean;
 }

@@ -1,4 +1,4 @@
-/** What a caller may say about one dispatch. Every fire call takes it as its last argument. */
+/** The options of one dispatch. Every fire call takes them as its last argument. */
 import type { Cause, DispatchRecord, RunRecord } from "../domain/journal.js";
 
 export interface DispatchOptions {
@@ -6,7 +6,7 @@ export interface DispatchOptions {
   dispatchId?: string;
   /** Counts from 1; above 1 when the same dispatch was started before. */
   attempt?: number;
-  /** What led to it. A dispatch whose cause is deeper than 8 is refused: hooks are firing each other. */
+  /** The cause of the dispatch. A dispatch whose cause is deeper than 8 is refused: hooks are firing each other. */
   cause?: Cause;
   /** Handlers run with `context.dryRun` true; `inDryRun()` is true in all that they call. */
   dryRun?: boolean;
@@ -17,7 +17,7 @@ export interface DispatchOptions {
   /** Formatted address, for the journal. */
   conversation?: string | undefined;
   messageId?: string;
-  /** The access of the person who caused it. Handlers with `access: "allowed"` do not see what a `denied` person caused. */
+  /** The access of the person who caused it. Handlers with `access: "allowed"` do not see dispatches that a `denied` person caused. */
   access?: "allowed" | "denied";
   /** Aborts every handler's signal of this dispatch, and with it the waiting for them. */
   signal?: AbortSignal;
@@ -25,11 +25,13 @@ export interface DispatchOptions {
   owned?: boolean;
   /** Why a claim cannot be carried out; the hook that made it has then failed, and the next one is asked. */
   refuseClaim?: ((claim: Readonly<Record<string, unknown>>) => string | undefined) | undefined;
-  /** The same for what a `before` hook, or its fallback, made of the data. Not asked about data that it left as it was. */
+  /**
+   * Why the data cannot be used as a `before` hook, or its fallback, changed it; the hook has then failed. Not asked about unchanged data.
+   */
   refuseChange?: ((data: unknown) => string | undefined) | undefined;
   /** Record the dispatch even when it has no handlers. */
   recordEmpty?: boolean;
-  /** Told of each run as it ends (`/fire-hook` shows them as they come); must not throw. */
+  /** Notified of each run as it ends (`/fire-hook` shows them as they come); must not throw. */
   onRun?: (run: RunRecord) => void;
 }
 

@@ -1,4 +1,7 @@
-/** A hook point: a named place that fires, with the types of what goes in and what comes out. Declared once, in `catalogue/` or by a plugin. */
+/**
+ * A hook point: a named place that fires, with the types of what goes in and what comes out. Declared once, in `catalogue/` or by a
+ * plugin.
+ */
 import { z } from "zod";
 import { HookgateError } from "../lib/errors.js";
 import { bigIntIn } from "../lib/validation/json-problem.js";
@@ -18,11 +21,11 @@ export interface HookPoint<Name extends string = string, M extends Model = Model
   readonly model: M;
   readonly payload: z.ZodType<Payload>;
   readonly result?: z.ZodType<Result>;
-  /** Whether a handler can stop what is about to happen. A blocking hook that wants to veto elsewhere is refused. */
+  /** Whether a handler can stop the operation. A blocking hook that wants to veto elsewhere is refused. */
   readonly vetoable: boolean;
   /** Lifecycle points: which phases fire. */
   readonly phases: readonly LifecyclePhase[];
-  /** Modifying points: what a handler sees that does not say so itself; `original` when absent. */
+  /** Modifying points: the view of a handler that does not set its own; `original` when absent. */
   readonly sees?: Sees | undefined;
   /**
    * Lifecycle points: the fields of `ctx.data` that a `before` handler may change, as paths (`mission.title`); a change of any other
@@ -34,9 +37,9 @@ export interface HookPoint<Name extends string = string, M extends Model = Model
   readonly summary: string;
   /** A payload as the product would fire it, for `/fire-hook` and the docs. */
   readonly example: Payload;
-  /** What of a payload the journal keeps; all of it when absent. */
+  /** The part of a payload that the journal keeps; all of it when absent. */
   journalled?(payload: Payload): unknown;
-  /** Modifying points: what is wrong with the values that a result sets, beyond their types; then the handler has failed. */
+  /** Modifying points: the problem of the values that a result sets, beyond their types; then the handler has failed. */
   resultProblem?(set: Partial<Result>, payload: Payload): string | undefined;
 }
 
@@ -49,7 +52,7 @@ export interface PointSpec<Name extends string, M extends Model, P extends z.Zod
   /** By default: lifecycle points with `before`, claiming points, and modifying points whose result has `cancel` or `error`. */
   vetoable?: boolean;
   phases?: readonly LifecyclePhase[];
-  /** Modifying points: what their handlers see by default. */
+  /** Modifying points: the view of their handlers by default. */
   sees?: Sees;
   /** Lifecycle points: the fields that a `before` handler may change, as paths. */
   mutable?: readonly string[];
@@ -58,7 +61,7 @@ export interface PointSpec<Name extends string, M extends Model, P extends z.Zod
   summary: string;
   example: z.output<P>;
   journalled?: (payload: z.output<P>) => unknown;
-  /** Modifying points: what is wrong with the values that a result sets, beyond their types. */
+  /** Modifying points: the problem of the values that a result sets, beyond their types. */
   resultProblem?: (set: Partial<z.output<R>>, payload: z.output<P>) => string | undefined;
 }
 

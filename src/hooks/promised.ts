@@ -4,7 +4,7 @@ export const UNCLAIMED: object = Object.freeze({ handled: false });
 const NOTHING_WAS_SET = Promise.resolve(NOTHING_SET);
 const NOBODY_CLAIMED = Promise.resolve(UNCLAIMED);
 
-/** For callers of what may answer at once. */
+/** For callers of functions that may answer at once. */
 export function promised<T>(result: T | Promise<T>): Promise<T> {
   if (result instanceof Promise) return result;
   if (result === NOTHING_SET) return NOTHING_WAS_SET as Promise<T>;

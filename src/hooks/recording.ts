@@ -8,7 +8,7 @@ import type { HookPoint, LifecyclePhase } from "./point.js";
 import type { Entry } from "./registration/entry.js";
 import { withoutRaw } from "./without-raw.js";
 
-/** What a record says of its dispatch. */
+/** The facts of a dispatch that its record has. */
 export interface Recorded {
   readonly id: string;
   readonly point: HookPoint;
@@ -51,7 +51,7 @@ export class Recording {
   private detached: number;
   private ending: Ending | undefined;
   private isOrdered: boolean;
-  /** What handlers say of themselves. */
+  /** The outcomes that handlers state for themselves. */
   private stated: Map<Entry, RunEnd> | undefined;
 
   constructor(clock: Clock, journal: JournalPort | undefined) {

@@ -72,7 +72,7 @@ export interface RegistryOptions<P extends Points> {
   overrides?: Readonly<Record<string, Override>>;
   /** Where background runs are recorded; in memory when absent. */
   background?: BackgroundPort;
-  /** Which plugins' hooks may run for a conversation (a formatted address), where the caller says nothing; undefined: all. */
+  /** Which plugins' hooks may run for a conversation (a formatted address), where the caller sets none; undefined: all. */
   allowedPlugins?: (conversation: string) => readonly string[] | undefined;
   limits?: PluginLimits;
   /** The ids that a chat had before: `match.chats` accepts them, too. */
@@ -177,7 +177,7 @@ export class HookRegistry<P extends Points = Catalogue> {
     return this.#roster.at(hook).main.length > 0;
   }
 
-  /** Resolves with what the handlers set. */
+  /** Resolves with the fields that the handlers set. */
   fireModifying<N extends NameOf<P, "modifying">>(
     hook: N,
     payload: PayloadOf<P, N>,
@@ -219,7 +219,7 @@ export class HookRegistry<P extends Points = Catalogue> {
     return startClaiming(this.#kernel, handlers, payload, options) as Claimed<ResultOf<P, N>>;
   }
 
-  /** The data that comes back is a copy: the caller goes on with it, not with what it passed in. */
+  /** The data that comes back is a copy: the caller goes on with it, not with the data that it passed in. */
   runBefore<N extends NameOf<P, "lifecycle">>(
     hook: N,
     data: PayloadOf<P, N>,
@@ -344,15 +344,15 @@ export class HookRegistry<P extends Points = Catalogue> {
     return true;
   }
 
-  /** What the registration itself says, whatever the operator's word is; undefined when there is no such hook. */
+  /** Whether the registration itself enables the hook, whatever the operator set; undefined when there is no such hook. */
   declaredEnabled(id: string): boolean | undefined {
     const entry = this.#roster.entries.get(id);
     return entry && (entry.options.enabled ?? true);
   }
 
   /**
-   * Takes a registration out for dispatches to come, to make room for another of its id; one that is under way still calls it, so
-   * that what it guards is not without a guard for a moment. False when there is no such hook.
+   * Takes a registration out for dispatches to come, to make room for another of its id. A dispatch that is under way still calls it,
+   * so that the work that it guards is not without a guard for a moment. False when there is no such hook.
    */
   retire(id: string): boolean {
     const entry = this.#roster.entries.get(id);
@@ -377,19 +377,22 @@ export class HookRegistry<P extends Points = Catalogue> {
     return entries?.some(({ closing }) => closing === "closed") ?? false;
   }
 
-  /** Among equals of priority these run in this order: `last` after, `first` before those that were never arranged. Unknown ids are passed over. */
+  /**
+   * Among equals of priority these run in this order: `last` after, `first` before those that were never arranged. Unknown ids are passed
+   * over.
+   */
   arrange(ids: readonly string[], where: "first" | "last"): void {
     this.#roster.arrange(ids, where);
   }
 
-  /** What `overrides` says of a hook has changed: it holds from now on, and what it says no longer is as the hook itself says. */
+  /** Applies the `overrides` of a hook after they changed, from now on. An option that they do not set any more is the hook's own again. */
   reconsider(id: string): void {
     this.#roster.reconsider(id);
   }
 
   /**
-   * Gives what puts points and registrations back as they are now, for changes that are kept whole or not at all. To be called in
-   * the same turn of the event loop.
+   * Gives a function that puts points and registrations back as they are now, for changes that are kept whole or not at all. To be
+   * called in the same turn of the event loop.
    */
   mark(): () => void {
     return this.#roster.mark();
@@ -399,7 +402,10 @@ export class HookRegistry<P extends Points = Catalogue> {
     for (const entry of [...this.#roster.entries.values()]) if (entry.pluginId === pluginId) this.#roster.remove(entry);
   }
 
-  /** The gateway is stopping from now on: a handler whose program a signal ends, or whose request is aborted, is cut off and has not failed. */
+  /**
+   * The gateway is stopping from now on: a handler whose program a signal ends, or whose request is aborted, is cut off and has not
+   * failed.
+   */
   stopping(): void {
     this.#kernel.isStopping = true;
     this.#kernel.background.takeNoMore?.();
@@ -410,12 +416,15 @@ export class HookRegistry<P extends Points = Catalogue> {
     return this.#kernel.detached.allEnded();
   }
 
-  /** The stop cuts off what runs, or this run: it is recorded as interrupted, and the caller of its dispatch gets no answer. */
+  /** The stop cuts off all runs, or this run: it is recorded as interrupted, and the caller of its dispatch gets no answer. */
   cutOff(runId?: string): void {
     cutOffRunning(this.#kernel.wheel, runId);
   }
 
-  /** The process may end: handlers that still run are recorded as interrupted, and are not waited for. The journal must still take records. */
+  /**
+   * The process may end: handlers that still run are recorded as interrupted, and are not waited for. The journal must still take
+   * records.
+   */
   close(): void {
     this.cutOff();
     this.#kernel.wheel.close();
@@ -425,7 +434,7 @@ export class HookRegistry<P extends Points = Catalogue> {
     for (const entry of [...this.#roster.entries.values()]) this.#roster.remove(entry);
   }
 
-  /** What is wrong with the registrations taken together; empty when all is well. */
+  /** The problems of the registrations taken together; empty when all is well. */
   validate(): Problem[] {
     return validateEntries([...this.#roster.entries.values()]);
   }

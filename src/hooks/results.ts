@@ -1,4 +1,4 @@
-/** What handlers may return, checked: a result of the wrong shape is the handler's error, and all of it is dropped. */
+/** Checks the results of handlers: a result of the wrong shape is the handler's error, and all of it is dropped. */
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { copyOf, fieldsOf } from "../fast/isolate.js";
@@ -19,8 +19,8 @@ export function resultError(message: string): HookgateError {
 
 /**
  * A patch has the result's fields only, each of the result's type or without an opinion (`null`, `undefined`). Gives the values as they
- * are with the patch applied: what is an object in `current`, and in the patch, keeps the fields that the patch does not name, and loses
- * those that it sets to null. `onNull` gets what to say about a null in place of a value: it changes nothing, and its author may have
+ * are with the patch applied: an object in `current` that is also in the patch keeps the fields that the patch does not name, and loses
+ * those that it sets to null. `onNull` gets the problem of a null in place of a value: it changes nothing, and its author may have
  * meant to remove the value. By default that is the handler's error.
  */
 export function checkPatch(
@@ -40,7 +40,7 @@ export function checkPatch(
     if (given === null || given === undefined) continue;
     const base = current(key);
     applied[key] = applyTo(base, given, field, key);
-    // What was there before may have fields that the schema does not know; what the handler gives may not.
+    // The value that was there before may have fields that the schema does not know; the value that the handler gives may not.
     const isAll = !isRecord(given) || !isRecord(base);
     if (field !== undefined) check(isAll ? strictly(field) : field, applied[key], key);
   }
@@ -56,7 +56,7 @@ function nullProblem(key: string, schema: z.ZodType | undefined): string {
   return `${key}: null has no effect: return a value, or leave out ${key}${hasCancel ? "; cancel stops the operation" : ""}`;
 }
 
-/** The same, with what the point itself refuses of the values that the patch sets. */
+/** Like `checkPatch`; the point itself may also refuse values that the patch sets. */
 export function checkPatchAt(
   { result, resultProblem }: HookPoint,
   payload: Fields,
@@ -143,7 +143,7 @@ function merged(base: unknown, given: unknown): unknown {
 }
 
 /**
- * Refuses what a `before` handler changed and may not, or changed to what it cannot be, by the field's name. `refuse`: see
+ * Refuses changes of a `before` handler that it may not make, or to values that are not possible, by the field's name. `refuse`: see
  * `DispatchOptions.refuseChange`.
  */
 export function checkChange(
@@ -174,13 +174,13 @@ export function checkChange(
   checkByCaller(before, after, refuse);
 }
 
-/** What a changed value must be: without unknown fields, unless there were some before. */
+/** The schema of a changed value: without unknown fields, unless there were some before. */
 function changedForm(field: z.ZodType, before: unknown): z.ZodType {
   const strict = strictly(field);
   return before === undefined || strict.safeParse(before).success ? strict : field;
 }
 
-/** Throws when the point's caller cannot go on with what was made of the data. */
+/** Throws when the point's caller cannot go on with the changed data. */
 export function checkByCaller(before: unknown, after: unknown, refuse: DispatchOptions["refuseChange"]): void {
   const refusal = refuse === undefined || isDeepStrictEqual(before, after) ? undefined : refuse(after);
   if (refusal !== undefined) throw resultError(refusal);

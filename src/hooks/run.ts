@@ -6,7 +6,7 @@ import { formatDuration } from "../lib/time/duration.js";
 import type { Entry } from "./registration/entry.js";
 import type { HookContext } from "./signatures.js";
 
-/** What a run needs to know of its dispatch. */
+/** The facts of a dispatch that its runs need. */
 export interface Origin {
   readonly id: string;
   readonly attempt: number;
@@ -23,7 +23,7 @@ export interface Origin {
   warnOnce(entry: Entry, what: string): void;
 }
 
-/** The time in which the handler waited for others, before it began: it counts against its timeout. */
+/** The time in which the handler waited for others, before it started: it counts against its timeout. */
 export interface Turn {
   /** The setting that made it wait, `concurrency: 1`. */
   readonly limit: string;
@@ -111,7 +111,7 @@ export class HookRun implements HookContext {
     else if (turn !== undefined) context.#turn = { ...turn, untilMs: nowMs };
   }
 
-  /** Logs what a handler did without effect. `isEach`: each time, not once for each hook. */
+  /** Logs an act of a handler without effect. `isEach`: each time, not once for each hook. */
   protected static warn(run: HookRun, what: string, isEach: boolean): void {
     if (isEach) run.#dispatch.warn(run.#entry, what);
     else run.#dispatch.warnOnce(run.#entry, what);
@@ -137,7 +137,7 @@ export function deadlineError(run: HookRun): DOMException {
   return new DOMException(`Hook "${id}" ${text}`, "TimeoutError");
 }
 
-/** The same for a handler that returned before its deadline was noticed. `isBlocked`: because it blocked the process. */
+/** Like `deadlineError`, for a handler that returned before its deadline was noticed. `isBlocked`: because it blocked the process. */
 export function lateError(run: HookRun, tookMs: number, isBlocked: boolean): DOMException {
   const { id, timeoutMs } = HookRun.entryOf(run);
   const turn = HookRun.turnOf(run);

@@ -15,7 +15,7 @@ export interface RunningHook {
   /** The attempt of the dispatch: see `HookContext`. */
   attempt: number;
   point: string;
-  /** What led to the dispatch. */
+  /** The cause of the dispatch. */
   cause: Cause | undefined;
   /** To a hundredth of a second. */
   forMs: number;
@@ -45,7 +45,7 @@ export function runningHooks(wheel: DeadlineWheel): RunningHook[] {
 
 const DETACHED = ["fire_and_record", "background"];
 
-/** The process stops: what runs is recorded as cut off. Turn handlers end with their turn. `runId`: this one only. */
+/** The process stops: runs under way are recorded as cut off. Turn handlers end with their turn. `runId`: this one only. */
 export function cutOffRunning(wheel: DeadlineWheel, runId?: string): void {
   for (const { item } of [...wheel.armed()]) {
     if (!(item instanceof SequenceWait || item instanceof VoidWait || item instanceof TimedCall)) continue;

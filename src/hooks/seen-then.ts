@@ -1,4 +1,4 @@
-/** What a hook would have seen in a dispatch on record, so that its `match` is explained by what it was compared with. */
+/** Gives the payload that a hook would have seen in a dispatch on record, so that its `match` is explained by that payload. */
 import type { RunRecord } from "../domain/journal.js";
 import { isRecord } from "../lib/record.js";
 import type { HookInfo } from "./registration/registration.js";

@@ -12,7 +12,7 @@ export type Points = readonly AnyPoint[];
 /** Points that plugins declare; their payloads are typed only through the registry that `declare` returns. */
 export type PluginPointName = `plugin:${string}:${string}`;
 
-/** Points of the events that the configuration declares (`events:`); what their payload carries is the sender's. */
+/** Points of the events that the configuration declares (`events:`); the content of their payload is the sender's. */
 export type EventPointName = `event:${string}`;
 
 type Named<P extends Points, N extends string> = Extract<P[number], { name: N }>;
@@ -46,7 +46,7 @@ export type ResultOf<P extends Points, N extends string> = [Named<P, Canonical<N
     ? Result
     : never;
 
-/** What every handler but a lifecycle one gets beside the payload. */
+/** The context that every handler but a lifecycle one gets beside the payload. */
 export interface HookContext<N extends string = string> {
   readonly hook: N;
   /** The id of the registration that runs. */
@@ -56,7 +56,7 @@ export interface HookContext<N extends string = string> {
   /** Fires at this handler's deadline, or when the caller gives up. */
   readonly signal: AbortSignal;
   readonly logger: Logger;
-  /** ISO time at which the dispatch began. */
+  /** ISO time at which the dispatch started. */
   readonly timestamp: string;
   /**
    * Counts the starts of the dispatch, from 1, on disk before each. Above 1 the same dispatch, with the same `dispatchId` and `runId`, was
@@ -66,23 +66,23 @@ export interface HookContext<N extends string = string> {
    */
   readonly attempt: number;
   readonly dryRun: boolean;
-  /** What led to the dispatch, where its caller said so. */
+  /** The cause of the dispatch, where its caller gave one. */
   readonly cause: Cause | undefined;
   /** A background run: the id under which it was recorded, the same for every attempt. */
   readonly recordId: string | undefined;
   /**
-   * What the journal says of this run instead of `passed`: a handler that looked and did nothing, or could not do what it wanted.
-   * `dry_run`: what it stands for was not called, because the dispatch is a dry run.
+   * The journal has this outcome for the run instead of `passed`: a handler that looked and did nothing, or could not do what it wanted.
+   * `dry_run`: the call that the handler represents was not made, because the dispatch is a dry run.
    */
   state(outcome: "skipped" | "blocked" | "deferred" | "dry_run", reason?: string): void;
   /**
-   * Checks a result (at `before`: the data) as the dispatch will when the handler returns it. Gives in words what an earlier hook
-   * overrules of it; undefined when all of it takes effect. Throws HOOK_RESULT_INVALID and HOOK_OVERRULED, which would fail the handler.
+   * Checks a result (at `before`: the data) as the dispatch will when the handler returns it. Gives in words the part that an earlier
+   * hook overrules; undefined when all of it takes effect. Throws HOOK_RESULT_INVALID and HOOK_OVERRULED, which would fail the handler.
    */
   check(result: unknown): string | undefined;
 }
 
-/** What a lifecycle handler gets. */
+/** The context of a lifecycle handler. */
 export interface LifecycleContext<Data = unknown, N extends string = string> extends HookContext<N> {
   readonly phase: LifecyclePhase;
   /** `before`: shared and mutable. `after`: read-only. */
@@ -125,7 +125,7 @@ export type ClaimOf<Result> =
             : null;
     } & { handled: false });
 
-/** The options of a hook whose decision is waited for. `Fallback`: the result that stands in for its own. */
+/** The options of a hook whose decision is waited for. `Fallback`: the result that replaces its own. */
 interface DecidingOptions<Fallback = unknown> extends PlainOptions {
   execution?: "blocking" | "deadline";
   failurePolicy?: "fail-open" | "fail-closed" | "fallback";
@@ -147,7 +147,10 @@ interface LifecycleOptions<Data> extends PlainOptions, Pick<RegisterOptions, "ex
   fallback?: Patch<Data>;
 }
 
-/** What `register` takes: a lifecycle handler with its phase, or the handler of the point's own model. `N` may be several points of one model. */
+/**
+ * The argument of `register`: a lifecycle handler with its phase, or the handler of the point's own model. `N` may be several points of one
+ * model.
+ */
 export type Registration<P extends Points, N extends string> = { hook: N } & ([N] extends [NameOf<P, "lifecycle">]
   ? LifecycleOptions<PayloadOf<P, N>> &
       PhaseOf<N> &
@@ -192,7 +195,9 @@ type PatchOf<Value> = Value extends readonly unknown[]
     ? { [Part in keyof Value]?: Value[Part] | null | undefined }
     : Value;
 
-/** What a handler of a point may return, for `Known`; `unknown` where nothing is taken, or where a result has no list of fields. */
+/**
+ * The result that a handler of a point may return, for `Known`; `unknown` where nothing is taken, or where a result has no list of fields.
+ */
 export type ResultAt<P extends Points, N extends string> = N extends PluginPointName
   ? unknown
   : N extends NameOf<P, "modifying" | "claiming">
@@ -240,7 +245,7 @@ export interface BeforeResult<Data> {
   data: Data;
 }
 
-/** What `runPhase` gives: see contribution.ts for the kinds. */
+/** The result of `runPhase`: see contribution.ts for the kinds. */
 export interface PhaseResult {
   contributions: readonly (Contribution & { from: string })[];
   diagnostics: readonly Diagnostic[];

@@ -51,7 +51,7 @@ export const hookDue = ownPoint({
     /** ISO times; `due` is when it should have run, `lastRun` when it ran before. */
     due: z.string(),
     lastRun: z.string().optional(),
-    /** What a person gave it, who fired it by hand. */
+    /** The input from the person who fired it by hand. */
     input: z.record(z.string(), z.unknown()).optional(),
   }),
   summary:

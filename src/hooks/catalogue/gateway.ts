@@ -87,7 +87,7 @@ export const inboundClaim = ownPoint({
   model: "claiming",
   payload: z.object({
     message: inboundMessage,
-    /** One of us answers a copy with it: without a claim, it goes to the person who wrote the original. */
+    /** One of us answers a copy with the message: without a claim, it goes to the person who wrote the original. */
     isAnswer: z.boolean(),
   }),
   result: z
@@ -137,7 +137,7 @@ export const messageSending = ownPoint({
   resultProblem({ message }, payload) {
     if (message === undefined) return undefined;
     if (saysNothing(message) && !saysNothing(payload.message)) return `message: ${NOTHING_LEFT}`;
-    // What was wrong before is no fault of the hook.
+    // A problem that the message had before is no fault of the hook.
     const known = new Set(buttonProblems(payload.message).map(({ message }) => message));
     const problem = buttonProblems(message).find((one) => !known.has(one.message));
     return problem && `${["message", ...problem.path].join(".")}: ${problem.message}`;

@@ -1,4 +1,4 @@
-/** Missions: plans that are carried out, what is expected of their tasks, the gates between groups, and when they begin by themselves. */
+/** Missions: plans that are carried out, the expectations of their tasks, the gates between groups, and when they start by themselves. */
 import { z } from "zod";
 import { type Assessment, assessment } from "../../domain/orchestrator/assessment.js";
 import { type Mission, type MissionReport, mission, missionReport } from "../../domain/orchestrator/mission.js";
@@ -127,7 +127,7 @@ export const qualityGate = ownPoint({
     ),
     /** Whether all that the plan asks for is so. */
     verdict: z.enum(["passed", "held"]),
-    /** What is not. */
+    /** The part that is not. */
     reason: z.string().optional(),
   }),
   summary:
@@ -148,7 +148,7 @@ export const scheduleTrigger = ownPoint({
   mutable: [],
   payload: z.object({
     scheduleId: z.string(),
-    /** The id that the mission has if it begins. */
+    /** The id that the mission has if it starts. */
     missionId: z.string(),
     expression: z.string(),
     planId: z.string(),

@@ -1,4 +1,4 @@
-/** The orchestration family: what becomes of tasks. Every point fires on every way to what it is named after. */
+/** The orchestration family: the states of tasks. Every point fires on every way to the state that it is named after. */
 import { z } from "zod";
 import {
   TASK_STATUSES,

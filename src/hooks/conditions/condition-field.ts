@@ -1,16 +1,19 @@
-/** What the names in a CEL condition refer to: fields of its variables, items of lists, and the names that `exists(item, …)` and the like give to them. */
+/**
+ * Resolves the names in a CEL condition: fields of its variables, items of lists, and the names that `exists(item, …)` and the like
+ * give to them.
+ */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { type JsonSchema, propertiesOf } from "../../lib/validation/json-schema.js";
 import { suggestion } from "../../lib/validation/schema-issues.js";
 
 export interface Field {
-  /** As it is written: `payload.message.text`, `steps[0].exitCode`. */
+  /** As the condition has it: `payload.message.text`, `steps[0].exitCode`. */
   readonly name: string;
   /** Undefined when the field cannot be there. */
   readonly schema: JsonSchema | undefined;
   /** Where the references of the schema lead. */
   readonly root: JsonSchema;
-  /** What a payload may lack: this field, or the nearest to the variable of those that hold it. */
+  /** The field that a payload may lack: this one, or the nearest to the variable of those that hold it. */
   readonly optional?: string | undefined;
   readonly problem?: string;
 }
@@ -20,7 +23,7 @@ export interface KnownField {
   readonly schema: JsonSchema;
 }
 
-/** What each name means at a place of the condition. */
+/** The meaning of each name at a place of the condition. */
 export type Scope = Readonly<Record<string, Field>>;
 
 export function scopeOf(variables: Readonly<Record<string, JsonSchema>>): Scope {
@@ -30,7 +33,7 @@ export function scopeOf(variables: Readonly<Record<string, JsonSchema>>): Scope 
 /** Calls that give a name to each item of a list. */
 export const OVER_ITEMS: ReadonlySet<string> = new Set(["all", "exists", "exists_one", "existsOne", "filter", "map"]);
 
-/** Every node, with what the names mean there. */
+/** Every node, with the meaning of the names there. */
 export function visitScoped(node: unknown, scope: Scope, see: (node: ASTNode, scope: Scope) => void): void {
   if (Array.isArray(node)) for (const one of node) visitScoped(one, scope, see);
   else if (isNode(node)) {
@@ -39,7 +42,7 @@ export function visitScoped(node: unknown, scope: Scope, see: (node: ASTNode, sc
   }
 }
 
-/** What the node is made of (nodes, lists of nodes, values), each with what the names mean there. */
+/** The parts of the node (nodes, lists of nodes, values), each with the meaning of the names there. */
 export function partsOf(node: ASTNode, scope: Scope): [part: unknown, scope: Scope][] {
   if (node.op !== "rcall") return [[node.args, scope]];
   const [, holder, parameters] = node.args;
@@ -49,7 +52,7 @@ export function partsOf(node: ASTNode, scope: Scope): [part: unknown, scope: Sco
   ];
 }
 
-/** What must be true or false of each item in `exists(item, …)` and the like, with what the names mean there. */
+/** The condition that must be true or false of each item in `exists(item, …)` and the like, with the meaning of the names there. */
 export function itemCondition(node: ASTNode, scope: Scope): { condition: ASTNode; scope: Scope } | undefined {
   if (node.op !== "rcall") return undefined;
   const [call, , [, condition, result]] = node.args;
@@ -79,7 +82,7 @@ function wordsIn(node: ASTNode): JsonSchema | undefined {
   return words.every((word) => typeof word === "string") ? { type: "string", enum: words } : undefined;
 }
 
-/** Undefined when the node is no plain reference to a field of a variable, or to what cannot be there. */
+/** Undefined when the node is no plain reference to a field of a variable, or to a field that cannot be there. */
 export function knownField(node: ASTNode, scope: Scope): KnownField | undefined {
   const field = fieldOf(node, scope);
   if (field?.schema === undefined || field.problem !== undefined) return undefined;

@@ -1,9 +1,9 @@
-/** Capital letters that a condition looks for in what `lowerAscii()` gives, and small ones in what `upperAscii()` gives. */
+/** Capital letters that a condition looks for in the result of `lowerAscii()`, and small ones in the result of `upperAscii()`. */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { lettersOf } from "./impossible-pattern.js";
 
 interface Case {
-  /** What the call makes of a text: letters without a counterpart stay. */
+  /** Changes a text as the call does: letters without a counterpart stay. */
   fold(text: string): string;
   readonly lacks: string;
   readonly remedy: string;
@@ -13,7 +13,7 @@ const LOWER: Case = { fold: (text) => text.toLowerCase(), lacks: "capital letter
 const UPPER: Case = { fold: (text) => text.toUpperCase(), lacks: "small letters", remedy: "upper case" };
 const SEARCHES: ReadonlySet<string> = new Set(["contains", "startsWith", "endsWith", "matches"]);
 
-/** One sentence for each text. `textsOf`: the texts that a node can be, or that are the items of a list. */
+/** Gives one sentence for each text. `textsOf`: the texts that a node can be, or that are the items of a list. */
 export function caseProblems(node: ASTNode, source: string, textsOf: (node: ASTNode) => readonly string[]): string[] {
   const isPattern = node.op === "rcall" && node.args[0] === "matches";
   return comparisonsOf(node).flatMap(([one, other]) => {

@@ -27,7 +27,10 @@ const MAX_EXACT = BigInt(Number.MAX_SAFE_INTEGER);
 
 const COMPARISONS: ReadonlySet<string> = new Set(["==", "!=", "<", "<=", ">", ">=", "in"]);
 
-/** One sentence for each; a condition that cannot be parsed has none, because compiling it reports that. `example`: a value of each variable. */
+/**
+ * Gives one sentence for each problem. A condition that cannot be parsed has none, because compiling it reports that. `example`: a value of
+ * each variable.
+ */
 export function conditionProblems(source: string, variables: Variables, example?: Values): string[] {
   const ast = parseCondition(source);
   if (ast === undefined) return [];
@@ -104,7 +107,7 @@ export interface ComparedText {
   /** The path of the field: `payload.message.text`. */
   name: string;
   text: string;
-  /** What fits it in place of the text: the alternatives of a pattern. */
+  /** Other texts that fit in place of the text: the alternatives of a pattern. */
   or: readonly string[];
   /** The field is only to start with it, or is compared in other letters. */
   isStart: boolean;
@@ -300,7 +303,7 @@ function typedField(field: KnownField | undefined): TypedField | undefined {
 
 export const inWords = (types: ReadonlySet<string>) => [...types].map((one) => WORDS[one] ?? one).join(" or ");
 
-/** The same value in the type of the field. */
+/** Suggests the same value in the type of the field. */
 function better(types: ReadonlySet<string>, value: Literal, sizeOf: string): string {
   if (types.has("string")) return `: write "${value}"`;
   if (types.has("number") && value !== "" && !Number.isNaN(Number(value))) return `: write ${Number(value)}`;

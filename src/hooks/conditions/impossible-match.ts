@@ -21,7 +21,7 @@ const PLACES: Readonly<Partial<Record<keyof Matcher, readonly string[]>>> = {
   watches: ["watchId"],
 };
 
-/** One issue for each field of a matcher, with its path from `match` on. The matcher has been compiled, or will be. */
+/** Gives one issue for each field of a matcher, with its path from `match` on. The matcher has been compiled, or will be. */
 export function impossibleMatches(match: Matcher, point: HookPoint): Issue[] {
   const payload = payloadSchema(point);
   const issues: Issue[] = [];
@@ -67,7 +67,10 @@ function valueIssues(match: Matcher, payload: JsonSchema): Issue[] {
   });
 }
 
-/** With the platforms that there are as the values of every field `platform`, and ids without a platform in every field `userId` and `chatId`. */
+/**
+ * With the platforms that there are as the values of every field `platform`, and ids without a platform in every field `userId` and
+ * `chatId`.
+ */
 function withPlatforms(payload: JsonSchema, { name }: HookPoint): JsonSchema {
   if (mayNameOwnPlatforms(name)) return payload;
   let made = limited.get(payload);
@@ -110,7 +113,7 @@ export function deniedUnseen(problem: string): string {
   return problem.replace(IS_DENIED, "the hook does not see denied messages, so $1: add `access: any`");
 }
 
-/** What the expression gets wrong otherwise is found when it is compiled. */
+/** Other mistakes of the expression are found when it is compiled. */
 function whenProblems(source: string, payload: JsonSchema, example: unknown): Issue[] {
   return conditionProblems(source, { payload }, { payload: example }).map((message) => ({
     path: ["match", "when"],

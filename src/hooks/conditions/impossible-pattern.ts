@@ -1,6 +1,6 @@
 /** Patterns that match no text at all: a `$` with letters after it, a `^` with letters before it. */
 
-/** A sentence; undefined for a pattern that may match. Only what is plain to see is reported. */
+/** A sentence; undefined for a pattern that may match. Only plain cases are reported. */
 export function patternProblem(pattern: string): string | undefined {
   // With (?m) a text has many beginnings and ends; another alternative may match.
   if (/\(\?[a-z]*m|\|/.test(pattern)) return undefined;
@@ -12,11 +12,11 @@ export function patternProblem(pattern: string): string | undefined {
   return undefined;
 }
 
-/** After the name of a command: its end, a blank, or what also fits the end. */
+/** After the name of a command: its end, a blank, or a pattern that also fits the end. */
 const AFTER_NAME =
   /^(?:$|\$|\\b|\\z| (?![?*{])|\\s(?![?*{])|\\s\*\$|\.\*|\((?:\$|\\b|\\s|\s)[^()|]*(?:\|(?:\$|\\b|\\s|\s)[^()|]*)*\)(?:\?(?:$|\$)|(?![?*{])))/;
 
-/** `^/(a|b)\b` needs a text that begins with /a or /b as a whole word. Empty where that is not plain to see. */
+/** `^/(a|b)\b` needs a text that starts with /a or /b as a whole word. Empty where that is not plain to see. */
 export function startsOf(pattern: string): string[] {
   const plain = pattern
     .replace(/^(\^?)\(\?[is]+\)/, "$1")
@@ -33,14 +33,14 @@ export function startsOf(pattern: string): string[] {
   return names.includes(undefined) ? [] : names.flatMap((name) => name ?? []);
 }
 
-/** One digit for each escape and for each class, so that what stands in them is read as it is meant. */
+/** Puts one digit in place of each escape and each class, so that their content is read as it is meant. */
 function plainPattern(pattern: string): string {
   return pattern
     .replace(/\\(?:x(?:\{[^}]*\}|[0-9A-Fa-f]{2})|[pP](?:\{[^}]*\}|[A-Z])|.)/g, escapeOf)
     .replace(/\[\^?\]?[^\]]*\]/g, "0");
 }
 
-/** Without what stands for no letter of the text; empty when its case does not count. */
+/** Without the parts that represent no letter of the text; empty when its case does not count. */
 export function lettersOf(pattern: string): string {
   return /\(\?[a-zA-Z]*i/.test(pattern) ? "" : plainPattern(pattern).replace(/\(\?(?:P?<[^>]*>|[a-zA-Z-]*)/g, "");
 }

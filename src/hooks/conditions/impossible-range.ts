@@ -11,12 +11,12 @@ interface Bound {
   readonly source: string;
 }
 
-/** What a node is, when it is a field whose values are known. */
+/** Gives the field that a node is, when the values of the field are known. */
 type FieldOf = (node: ASTNode) => { name: string; schema: JsonSchema } | undefined;
 
 const MIRRORED: Readonly<Record<string, string>> = { "==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<=" };
 
-/** One sentence for each comparison of `node` and its parts that never holds. */
+/** Gives one sentence for each comparison of `node` and its parts that never holds. */
 export function rangeProblems(node: ASTNode, source: string, fieldOf: FieldOf): string[] {
   const bounds = conjunctsOf(node).flatMap((one) => boundOf(one, source, fieldOf) ?? []);
   const alone = bounds.flatMap((bound) => outside(bound) ?? []);
@@ -53,7 +53,7 @@ function literalOf(node: ASTNode): number | string | boolean | undefined {
   return typeof value === "number" || typeof value === "string" || typeof value === "boolean" ? value : undefined;
 }
 
-/** As a schema gives it. */
+/** The limits as a schema gives them. */
 export interface Limits {
   readonly minimum?: number;
   readonly maximum?: number;

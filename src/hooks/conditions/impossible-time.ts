@@ -1,4 +1,7 @@
-/** Times and durations in a CEL condition that compare with nothing: CEL finds that out at each event only, and the hook never runs or never skips. */
+/**
+ * Times and durations in a CEL condition that compare with nothing: CEL finds that out at each event only, and the hook never runs or
+ * never skips.
+ */
 import { type ASTNode, Environment } from "@marcbachmann/cel-js";
 import { once } from "../../lib/concurrency/on-first-use.js";
 import { errorMessage } from "../../lib/errors.js";
@@ -9,7 +12,7 @@ import { isNode, type KnownField } from "./condition-field.js";
 import type { Limits } from "./impossible-range.js";
 
 export interface TypedField {
-  /** As it is written: `payload.message.receivedAt`. */
+  /** As the condition has it: `payload.message.receivedAt`. */
   readonly name: string;
   /** The one type that it has. */
   readonly type: string;
@@ -27,7 +30,7 @@ const EXAMPLES: Readonly<Record<string, string>> = { timestamp: "2026-01-31T09:0
 const OPERATORS: ReadonlySet<string> = new Set(["==", "!=", "<", "<=", ">", ">="]);
 const MIRRORED: Readonly<Record<string, string>> = { "<": ">", "<=": ">=", ">": "<", ">=": "<=" };
 
-/** One sentence for each. `example`: a value of each variable; undefined when there is none. */
+/** Gives one sentence for each problem. `example`: a value of each variable; undefined when there is none. */
 export function timeProblems(node: ASTNode, source: string, fieldOf: FieldOf, example: Values | undefined): string[] {
   const made = madeTime(node, source);
   if (made !== undefined) {
@@ -113,7 +116,10 @@ const CALENDAR: Readonly<Record<string, readonly [least: number, most: number]>>
   getMilliseconds: [0, 999],
 };
 
-/** `timestamp(…).getHours()`, `….getHours("Europe/Berlin")`, as a field with limits. That of a duration takes no zone and has no limits. */
+/**
+ * A call such as `timestamp(…).getHours()` or `….getHours("Europe/Berlin")`, as a field with limits. A call on a duration takes no zone
+ * and has no limits.
+ */
 export function calendarField(node: ASTNode, source: string): (KnownField & { zone: unknown }) | undefined {
   if (node.op !== "rcall") return undefined;
   const [call, holder, [zone]] = node.args;

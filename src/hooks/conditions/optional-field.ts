@@ -1,17 +1,20 @@
-/** Fields of a CEL condition that a payload may lack, where no `has(…)` protects them: a condition has no answer for a payload without the field. */
+/**
+ * Fields of a CEL condition that a payload may lack, where no `has(…)` protects them: a condition has no answer for a payload without the
+ * field.
+ */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import type { JsonSchema } from "../../lib/validation/json-schema.js";
 import { type Field, fieldOf, isNode, partsOf, type Scope, scopeOf, visitScoped } from "./condition-field.js";
 import { parseCondition } from "./impossible-condition.js";
 
 export interface UnguardedField {
-  /** As it is written: `payload.message.threadId`. */
+  /** As the condition has it: `payload.message.threadId`. */
   readonly name: string;
-  /** What may be absent: the field itself, or what holds it. */
+  /** The part that may be absent: the field itself, or what holds it. */
   readonly absent: string;
   /** `payload.threadId == "5"` is meant to be false without the field; any other use may be meant to be true. */
   readonly isEqual: boolean;
-  /** It is used only where `has(…)` has said that it is not there: `has(payload.threadId) || payload.threadId == "5"`. */
+  /** The field is used only where `has(…)` has found that it is not there: `has(payload.threadId) || payload.threadId == "5"`. */
   readonly isNeverThere: boolean;
 }
 
@@ -23,7 +26,7 @@ export function unguardedFields(source: string, variables: Readonly<Record<strin
   const holders = new Set<ASTNode>();
   const equal = new Set<ASTNode>();
   const askedFor = new Set<string>();
-  /** What holds a field that is asked for: asking in what is absent has no answer either. */
+  /** The holders of fields that are asked for: to ask for a field of an absent holder has no answer either. */
   const askedIn: Field[] = [];
   visitScoped(ast, scope, (node, at) => {
     if (node.op === "==") for (const side of node.args) equal.add(side);
@@ -58,7 +61,7 @@ export function unguardedFields(source: string, variables: Readonly<Record<strin
   return [...found.values()];
 }
 
-/** What `has(…)` has said of fields where a part of the condition counts. */
+/** The results of `has(…)` for fields, where a part of the condition counts. */
 interface Known {
   readonly there: ReadonlySet<string>;
   readonly absent: ReadonlySet<string>;
@@ -90,7 +93,7 @@ function visitKnowing(
 
 const NOTHING: Known = { there: new Set(), absent: new Set() };
 
-/** What is known of fields when the node is true, or false. */
+/** The fields that are known to be there, or not, when the node is true, or false. */
 function knownWhen(node: ASTNode, isTrue: boolean, scope: Scope): Known {
   if (node.op === "!_") return knownWhen(node.args, !isTrue, scope);
   if (node.op === "&&" || node.op === "||") {
@@ -112,7 +115,9 @@ const common = (one: Known, other: Known): Known => ({
   absent: new Set([...one.absent].filter((name) => other.absent.has(name))),
 });
 
-/** Asked for of the items of a list, or compared with something: what that says about the rest of the condition is not followed. */
+/**
+ * Fields that are asked for of the items of a list, or compared with something: the effect on the rest of the condition is not followed.
+ */
 function askedOfItems(ast: ASTNode, scope: Scope): Set<string> {
   const names = new Set<string>();
   visitScoped(ast, scope, (node, at) => {
@@ -125,7 +130,7 @@ function askedOfItems(ast: ASTNode, scope: Scope): Set<string> {
   return names;
 }
 
-/** `payload.message.threadId` and `payload.message`: asking for a field asks for what holds it. */
+/** `payload.message.threadId` and `payload.message`: asking for a field asks for its holder. */
 function namesOf(node: ASTNode, scope: Scope): string[] {
   const field = fieldOf(node, scope);
   if (field?.optional === undefined) return [];

@@ -1,6 +1,7 @@
 /**
- * The work of a condition. It is evaluated in the process of the gateway, and nothing ends it from outside. Each part of a loop is a step each
- * time, what a function or an operator goes through is more of them, and a condition that needs too many has no answer.
+ * The work of a condition. It is evaluated in the process of the gateway, and nothing ends it from outside. Each part of a loop is a
+ * step each time, the items that a function or an operator goes through are more steps, and a condition that needs too many has no
+ * answer.
  */
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { HookgateError } from "../../lib/errors.js";
@@ -113,7 +114,7 @@ function intercept(
 const COMPARES_ONCE = /^(starts|ends)With$/;
 const SEARCHES = /^(contains|(lastI|i)ndexOf)$/;
 
-/** `given`: what it is called on, and its arguments. */
+/** `given`: the value that it is called on, and its arguments. */
 function callSteps(name: string, given: readonly unknown[]): void {
   const [first, second] = given;
   if (typeof first === "string" && typeof second === "string" && (COMPARES_ONCE.test(name) || SEARCHES.test(name))) {

@@ -1,4 +1,4 @@
-/** Handlers are asked in order whether it is theirs; the first that says so ends the asking. */
+/** Handlers are asked in order whether it is theirs; the first that claims it ends the asking. */
 
 import { failedIf } from "../recording.js";
 import type { Entry } from "../registration/entry.js";

@@ -19,7 +19,7 @@ import type { Entry } from "../registration/entry.js";
 import { HookRun, isDeadlineError, lateError, type Settled, stopped } from "../run.js";
 
 /**
- * One is made for every dispatch, so it is made cheaply (docs/decisions/10-kernel.md, bench/dispatch.ts). No handler ever holds one.
+ * A dispatch is made for every firing, so it is made cheaply (docs/decisions/10-kernel.md, bench/dispatch.ts). No handler ever holds one.
  * - Fields are private by word only, and get their values in a written constructor.
  * - Few classes extend it: what is assigned here is quick for up to four of them. Models that differ in what they make of
  *   a result are not classes of their own, but rules of one (see sequence.ts).
@@ -109,7 +109,7 @@ export abstract class Dispatch implements IsolationNote {
     return this.isolated;
   }
 
-  /** What `match` is compared with: what the handler would see, and where it may read only, without a copy. */
+  /** The value that `match` is compared with: the one that the handler would see. Where the handler may read only, it is not a copy. */
   protected seenBy(_entry: Entry): unknown {
     return this.payload;
   }
@@ -126,7 +126,7 @@ export abstract class Dispatch implements IsolationNote {
     return false;
   }
 
-  /** Its condition has no answer: a guard that is not asked must not look like one that agrees. */
+  /** The condition of the hook has no answer: a guard that is not asked must not look like one that agrees. */
   private unjudged(entry: Entry, error: HookConditionError): void {
     const { background } = this.kernel;
     const paused = background.paused?.(entry.id);
@@ -150,7 +150,7 @@ export abstract class Dispatch implements IsolationNote {
     return this.kernel.allowedPlugins?.(conversation);
   }
 
-  /** An error: it cannot be said whether the hook is to be skipped, and it counts as the failure of the hook. */
+  /** An error: it is not known whether the hook is to be skipped, and it counts as the failure of the hook. */
   private skipReason(entry: Entry): Pick<RunEnd, "reason" | "unanswered"> | HookConditionError | undefined {
     if (entry.removed) return { reason: "it was removed before its turn" };
     if (!entry.enabled) return { reason: "it was disabled before its turn" };
@@ -182,7 +182,7 @@ export abstract class Dispatch implements IsolationNote {
     this.warnOnce(entry, what, SLOW);
   }
 
-  /** It is part of a loop: no hook runs, and the record has the reason. Gives the ids of the hooks that would have run. */
+  /** The dispatch is part of a loop: no hook runs, and the record has the reason. Gives the ids of the hooks that would have run. */
   cut(reason: string): string[] {
     const ids: string[] = [];
     for (const entry of this.entries) {
@@ -261,7 +261,7 @@ export abstract class Dispatch implements IsolationNote {
     level: "info" | "warn" | "error" = outcome === "interrupted" ? "info" : "error",
   ): void {
     const error = lookable(thrown);
-    // It did not run, so it is no run that failed; what follows for the dispatch is the same.
+    // The hook did not run, so no run failed; the effect on the dispatch is the same.
     const isRefused = error instanceof HookNotCalledError;
     const isCutOff = outcome === "interrupted";
     const unanswered = error instanceof HookConditionError;
@@ -276,12 +276,15 @@ export abstract class Dispatch implements IsolationNote {
     this.kernel.logger[level](isCutOff ? of : { ...of, err: error }, text);
   }
 
-  /** Whether the stop ended what a handler waited for: then it has decided nothing, and neither has the dispatch. */
+  /** Whether the stop ended the work that a handler waited for: then it has decided nothing, and neither has the dispatch. */
   protected isCutOff(thrown: unknown): boolean {
     return this.kernel.isStopping && wasEnded(thrown);
   }
 
-  /** The end of a run that only its record, or its holder, waits for. What an earlier process left unfinished, and does not happen twice, has not failed. */
+  /**
+   * The end of a run that only its record, or its holder, waits for. A run that an earlier process left unfinished, and that does not
+   * happen twice, has not failed.
+   */
   protected judged(settled: Settled): Settled {
     if (settled.kind !== "failed") return settled;
     if (this.isCutOff(settled.error)) return { kind: "interrupted", error: stopped() };
@@ -297,7 +300,7 @@ export abstract class Dispatch implements IsolationNote {
     );
   }
 
-  /** The same once for each hook: the point may fire every few seconds, and the journal has every run. */
+  /** Like `warn`, but once for each hook: the point may fire every few seconds, and the journal has every run. */
   warnOnce(entry: Entry, what: string, subject = what): void {
     if (entry.warnings?.has(subject) === true) return;
     entry.warnings ??= new Set();

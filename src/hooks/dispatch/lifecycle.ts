@@ -1,7 +1,7 @@
 /**
- * `before`: handlers share one mutable `ctx.data` and may cancel. Each is given the data with a snapshot kept behind it, so that what a
- * failed handler changed can be taken back, and later changes of a late one have no effect. `runBeforeSync` is here too; `after` is a void
- * dispatch with another context (void.ts).
+ * `before`: handlers share one mutable `ctx.data` and may cancel. Each is given the data with a snapshot kept behind it, so that
+ * changes of a failed handler can be taken back, and later changes of a late one have no effect. `runBeforeSync` is here too; `after`
+ * is a void dispatch with another context (void.ts).
  */
 import { copyOf } from "../../fast/isolate.js";
 import type { HookgateError } from "../../lib/errors.js";
@@ -18,7 +18,7 @@ import { Dispatch, isThenable, promiseOf } from "./dispatch.js";
 import { checkNothingReturned, reasonOf } from "./no-effect.js";
 import type { Rules, Sequence } from "./sequence.js";
 
-/** What handlers of one dispatch share. */
+/** The cancellation that the handlers of one dispatch share. */
 export interface Cancellation {
   cancelled: boolean;
   reason: string | undefined;
@@ -271,7 +271,7 @@ function beforeEnding(recording: Recording, failure: unknown, result: BeforeResu
   return isModified ? { outcome: "modified", result: copyOf(result) } : { outcome: undefined };
 }
 
-/** A fallback at a `before` point is what to change in the data. */
+/** A fallback at a `before` point is a change of the data. */
 function change(data: unknown, fallback: unknown): void {
   if (isRecord(data) && isRecord(fallback)) Object.assign(data, copyOf(withPatch(data, fallback)));
 }

@@ -13,7 +13,7 @@ export class ModifyingRules implements Rules<Fields> {
   private merged: Fields | undefined;
   /** key → the hook that set it. */
   private provenance: Record<string, string>;
-  /** The same of those whose value differs from the one before it. */
+  /** key → the hook that set it, for keys whose value differs from the value before. */
   private changes: Record<string, string>;
 
   constructor() {
@@ -49,7 +49,7 @@ export class ModifyingRules implements Rules<Fields> {
   }
 
   /**
-   * Throws when a fail-closed handler is overruled: what it decided is not what happens. A null in place of a value is no opinion of a
+   * Throws when a fail-closed handler is overruled: its decision would have no effect. A null in place of a value is no opinion of a
    * fail-open handler only: a guard must not pass in silence.
    */
   private checked(
@@ -66,7 +66,7 @@ export class ModifyingRules implements Rules<Fields> {
     return { patch, lost };
   }
 
-  /** Gives what came of it. */
+  /** Gives the end of the run. */
   private merge(sequence: Sequence<Fields>, entry: Entry, value: unknown): RunEnd {
     const { patch, lost } = this.checked(sequence, entry, value);
     const diff: Fields = {};
@@ -82,7 +82,7 @@ export class ModifyingRules implements Rules<Fields> {
       if (isDeepStrictEqual(before, patch[key])) continue;
       if (this.changes === NOBODY) this.changes = {};
       this.changes[key] = entry.id;
-      // What it named, which may be a part of the value.
+      // The fields that the hook named, which may be a part of the value.
       if (sequence.recording !== undefined) diff[key] = copyOf((value as Fields)[key]);
     }
     return endOf(diff, lost);

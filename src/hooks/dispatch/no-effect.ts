@@ -1,4 +1,4 @@
-/** What handlers decide where nothing takes it: named, so that the log can say that it has no effect. */
+/** Finds decisions of handlers where nothing takes them, so that the log can name them as without effect. */
 import { isRecord } from "../../lib/record.js";
 import { shown } from "../../lib/validation/plain-issues.js";
 import { resultError } from "../results.js";
@@ -7,7 +7,7 @@ import type { LifecycleContext } from "../signatures.js";
 /** The fields with which results stop, answer or change something. */
 const DECISIONS = ["handled", "cancel", "error", "reply"] as const;
 
-/** `cancel`, as a result has it: the decision in what a handler returned; undefined when there is none. */
+/** The decision in a handler's result, as the result has it (`cancel`); undefined when there is none. */
 export function decisionIn(value: unknown): string | undefined {
   if (!isRecord(value)) return undefined;
   const key = DECISIONS.find((one) => Object.hasOwn(value, one) && Boolean(value[one]));

@@ -1,7 +1,7 @@
 /**
- * One handler after the other: modifying, claiming and `before` dispatches, which differ in their rules only.
+ * Runs one handler after the other, for modifying, claiming and `before` dispatches, which differ in their rules only.
  *
- * Synchronous until the first thenable. From then on one `Wait` is what the handlers' promises call back, one after the
+ * Synchronous until the first thenable. From then on the handlers' promises call back one `Wait`, one after the
  * other; at a deadline the dispatch goes on with another.
  */
 import { type SequenceWait, takeSequenceWait } from "../../fast/waits.js";
@@ -16,7 +16,7 @@ import { Dispatch, isThenable, promiseOf } from "./dispatch.js";
 import { decisionIn } from "./no-effect.js";
 import { TimedCall } from "./timed-call.js";
 
-/** What a model makes of its handlers. One for each dispatch: it holds what has come of them so far. */
+/** The rules by which a model uses the results of its handlers. There is one object for each dispatch: it holds the results so far. */
 export interface Rules<Result> {
   /** The context of a handler. */
   contextFor(sequence: Sequence<Result>, entry: Entry): HookRun;
@@ -24,15 +24,15 @@ export interface Rules<Result> {
   mergedView(sequence: Sequence<Result>): unknown;
   /** See `Dispatch.seenBy`; not asked about stored runs, which see the original. */
   seenBy(sequence: Sequence<Result>, entry: Entry): unknown;
-  /** Takes in what a handler returned, and notes it; true = no later hook runs. May throw: then the handler failed. */
+  /** Takes in the result of a handler, and notes it; true = no later hook runs. May throw: then the handler failed. */
   absorb(sequence: Sequence<Result>, entry: Entry, value: unknown, startedMs: number, run: HookRun): boolean;
   /** Checks a value as `absorb` does, without an effect: see `HookContext.check`. */
   check(sequence: Sequence<Result>, entry: Entry, value: unknown): string | undefined;
-  /** Takes back what a failed handler did. */
+  /** Takes back the changes of a failed handler. */
   revert(run: HookRun): void;
   /** Takes in the fallback of a failed handler, whose failure is already noted; true = no later hook runs. */
   fallBack(sequence: Sequence<Result>, entry: Entry, fallback: unknown): boolean;
-  /** Ends the recording and gives what the caller gets. */
+  /** Ends the recording and gives the caller's result. */
   conclude(sequence: Sequence<Result>): Result;
 }
 
@@ -180,7 +180,10 @@ export class Sequence<Result> extends Dispatch {
     else if (entry.closing === "fallback" && this.fellBack(entry)) this.isOver = true;
   }
 
-  /** A fallback that is refused when it is needed (it forwards to a platform that is off) fails the dispatch, as a hook that fails closed does. */
+  /**
+   * A fallback that is refused when it is needed (it forwards to a platform that is off) fails the dispatch, as a hook that fails closed
+   * does.
+   */
   private fellBack(entry: Entry): boolean {
     try {
       return this.rules.fallBack(this, entry, entry.options.fallback);
@@ -201,7 +204,7 @@ export class Sequence<Result> extends Dispatch {
     this.proceed();
   }
 
-  /** A handler is past its deadline: its signal fires, and what it did or returns does not count. */
+  /** A handler is past its deadline: its signal fires, and its changes and its result do not count. */
   private drop(entry: Entry, run: HookRun, startedMs: number, reason: unknown): void {
     HookRun.abandon(run, reason);
     this.failed(entry, run, startedMs, reason, "timed_out");
@@ -270,7 +273,7 @@ export class Sequence<Result> extends Dispatch {
     this.ignoreLate(entry, error);
   }
 
-  /** A late result is discarded. One that would have stopped something is logged: it was not stopped. */
+  /** A late result is discarded. A result that would have stopped something is logged: it was not stopped. */
   onLateValue(entry: Entry, value: unknown): void {
     const decision = this.phase === undefined ? decisionIn(value) : undefined;
     if (decision !== undefined)

@@ -1,4 +1,4 @@
-/** One handler on its own deadline, independent of others: turn handlers, detached runs, background runs. */
+/** Calls one handler with its own deadline, independent of others: turn handlers, detached runs, background runs. */
 import { Armed, type DeadlineWheel } from "../../fast/deadline-wheel.js";
 import { deadlineError, HookRun, lateError, type Settled } from "../run.js";
 import { isThenable, promiseOf } from "./dispatch.js";
@@ -72,7 +72,7 @@ export class TimedCall extends Armed {
     this.abandon(deadlineError(this.#run));
   }
 
-  /** Stops waiting: the signal fires, what comes later is dropped. */
+  /** Stops waiting: the signal fires, a later result is dropped. */
   abandon(error: unknown): void {
     if (this.#settle === undefined) return;
     HookRun.abandon(this.#run, error);

@@ -1,6 +1,6 @@
 /**
  * A phase of a turn: registrations in dependency batches, each batch at once (bounded), their contributions in order of
- * priority, then id. A required or fail-closed hook that fails ends the phase: what still runs is abandoned.
+ * priority, then id. A required or fail-closed hook that fails ends the phase: handlers that still run are abandoned.
  */
 import { errorMessage, type HookgateError } from "../../lib/errors.js";
 import { type Attributed, applyBudgets } from "../budget.js";

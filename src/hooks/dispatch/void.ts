@@ -20,7 +20,7 @@ export class VoidDispatch extends Dispatch {
   private waiting: number;
   /** The stop cut a handler off. */
   private wasCutOff: boolean;
-  /** Those under way, kept when the caller may give up. */
+  /** The runs under way, kept when the caller may give up. */
   private open: Set<Waited> | undefined;
   private resolve: (() => void) | undefined;
   private reject: ((error: unknown) => void) | undefined;
@@ -65,7 +65,7 @@ export class VoidDispatch extends Dispatch {
   private call(entry: Entry): void {
     const run =
       this.phase === undefined ? new HookRun(this, entry) : new LifecycleRun(this, entry, "after", this.view());
-    // The clock is read where a handler has returned: what it did before its first await is not the next one's time.
+    // The clock is read where a handler has returned: its time before its first await is not the next one's time.
     const startedMs = this.recording?.readMs ?? 0;
     if (entry.execution === "fire_and_record") {
       this.launch(entry, run, startedMs);
@@ -154,7 +154,7 @@ export class VoidDispatch extends Dispatch {
   onError(wait: Waited, run: HookRun, startedMs: number, error: unknown): void {
     if (this.isCutOff(error)) this.onCutOff(wait, run, startedMs, stopped());
     else {
-      // One that an earlier process left unfinished, and that does not happen twice.
+      // A run that an earlier process left unfinished, and that does not happen twice.
       const outcome = lookable(error) instanceof HookInterruptedError ? "interrupted" : "failed";
       this.fail(HookRun.entryOf(run), startedMs, error, outcome);
       this.settled(wait);
@@ -165,7 +165,7 @@ export class VoidDispatch extends Dispatch {
     return deadlineError(run);
   }
 
-  /** Its signal fires. */
+  /** The handler's signal fires. */
   onAbandoned(wait: Waited, run: HookRun, startedMs: number, reason: unknown): void {
     HookRun.abandon(run, reason);
     this.fail(HookRun.entryOf(run), startedMs, reason, "timed_out");
@@ -213,5 +213,5 @@ export class VoidDispatch extends Dispatch {
   }
 }
 
-/** What every dispatch that is over at once gives: it has nothing to say. */
+/** The result of every dispatch that is over at once: it has no value. */
 export const RESOLVED: Promise<void> = Promise.resolve();

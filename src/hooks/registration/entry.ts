@@ -1,4 +1,4 @@
-/** One registration inside the kernel: its options checked and filled in. */
+/** A registration inside the kernel: its options checked and filled in. */
 import { ticksOf } from "../../fast/deadline-wheel.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { unknownKey } from "../../lib/validation/unknown-key.js";
@@ -16,7 +16,7 @@ export const BLOCKING_TIMEOUT_MS = 5_000;
 export const VOID_TIMEOUT_MS = 30_000;
 const BACKGROUND_TIMEOUT_MS = 300_000;
 
-/** What stops everybody else when it fails. */
+/** Whether the failure of a hook stops everything else. */
 export type Closing = "open" | "closed" | "fallback";
 
 export interface Entry {
@@ -49,7 +49,7 @@ export interface Entry {
   /** No matcher, no plugin, and its result is waited for. */
   readonly plain: boolean;
   enabled: boolean;
-  /** What was logged about it, and is logged once only. */
+  /** The warnings that were logged about the hook: each is logged once only. */
   warnings: Set<string> | undefined;
   removed: boolean;
   /** Plain, enabled and there: the check before its turn is this one. See `refresh`. */
@@ -69,7 +69,7 @@ export interface EntryFacts {
   phase: LifecyclePhase | undefined;
   handler: unknown;
   options: RegisterOptions;
-  /** So that `match.chats` goes on to match a chat that moved. */
+  /** With them, `match.chats` goes on to match a chat that moved. */
   formerChats?: FormerChats | undefined;
 }
 
@@ -180,7 +180,7 @@ function seenBy({ sees }: RegisterOptions, point: HookPoint, execution: Executio
   return sees ?? point.sees ?? "original";
 }
 
-/** What an operator may overrule is again as the hook itself says. */
+/** Sets the options that an operator may overrule back to the hook's own. */
 export function restoreOwn(entry: Entry): void {
   const { options, point, phase, execution } = entry;
   entry.timeoutMs = options.timeoutMs ?? defaultTimeoutMs(point, phase, execution);
@@ -286,7 +286,7 @@ function checkKeys(id: string, option: string, given: unknown, known: readonly s
   if (unknown !== undefined) throw invalid(id, `${option}: ${unknown}`);
 }
 
-/** A fallback is a result like any other: what would be refused when it is needed is refused now. */
+/** A fallback is a result like any other: one that would be refused when it is needed is refused now. */
 function checkFallback(
   id: string,
   point: HookPoint,
@@ -307,7 +307,7 @@ function checkFallback(
   }
 }
 
-/** At `before` it is what to change in the data, as a handler would change it. */
+/** At `before` it is a change of the data, as a handler would make it. */
 function checkLifecycleFallback(fallback: unknown, point: HookPoint): void {
   const { example, payload, mutable } = point;
   if (typeof fallback !== "object" || fallback === null || Array.isArray(fallback))
@@ -341,7 +341,7 @@ export function isAwaited(entry: Entry): boolean {
   return runsInOrder(entry) && (entry.execution === "blocking" || entry.execution === "deadline");
 }
 
-/** One after the other, and not all at once. */
+/** True when handlers run one after the other, and not all at once. */
 export function runsInOrder({ point, phase }: Entry): boolean {
   return point.model !== "void" && phase !== "after";
 }

@@ -26,9 +26,12 @@ export interface Matcher {
   hooks?: readonly string[];
   /** Ids of watches, at points that are about files. */
   watches?: readonly string[];
-  /** A CEL expression over `payload` that says yes or no. */
+  /** A CEL expression over `payload` that gives yes or no. */
   when?: string;
-  /** `any`: also what a denied person caused. Without this field, a configured hook has `allowed`, and a handler registered in code sees everything. */
+  /**
+   * `any`: also events that a denied person caused. Without this field, a configured hook has `allowed`, and a handler registered in code
+   * sees everything.
+   */
   access?: "allowed" | "any";
 }
 
@@ -109,7 +112,7 @@ function nonEmpty(field: keyof Matcher, wanted: readonly string[]): readonly str
   return wanted;
 }
 
-/** A payload says `access` where its point declares it: in the body of an event, a field of that name is the sender's own. */
+/** A payload has `access` where its point declares it: in the body of an event, a field of that name is the sender's own. */
 function checkAccess(schema: z.ZodType): Check {
   const declared = payloadSchema({ payload: schema });
   const isDeclared = propertiesOf(declared, declared).fields.has("access");
@@ -189,7 +192,7 @@ function checkWhen(predicate: Predicate): Check {
 
 const singular = (field: string) => (field === "watches" ? "watch" : field.slice(0, -1));
 
-/** What a payload says it is about, wherever its family carries it. */
+/** The subject of a payload, wherever its family carries it. */
 function subjectOf(field: (typeof LISTS)[number], payload: Facts): string | undefined {
   switch (field) {
     case "platforms":
@@ -253,7 +256,10 @@ export function neverCarried(matcher: Matcher, schema: z.ZodType): keyof Matcher
 
 export const mayNameOwnPlatforms = (point: string): boolean => /^(plugin|event):/.test(point);
 
-/** Platforms that there is no adapter for, each with its place in the matcher. Payloads of plugins and events may name platforms of their own. */
+/**
+ * Platforms that there is no adapter for, each with its place in the matcher. Payloads of plugins and events may name platforms of their
+ * own.
+ */
 export function platformProblems(
   matcher: Matcher,
   point: string,

@@ -1,7 +1,7 @@
 /** The order of hooks: priority, then rank, then registration order, and above all `after` and `before`. */
 import type { Entry } from "./entry.js";
 
-/** Priority ascending, then rank (of those that stand in a file: `Roster.arrange`), then registration order. */
+/** Priority ascending, then rank (of those that are in a file: `Roster.arrange`), then registration order. */
 export function byPriority(a: Entry, b: Entry): number {
   return a.priority - b.priority || a.rank - b.rank || a.seq - b.seq;
 }
@@ -29,7 +29,7 @@ export function orderEntries(entries: readonly Entry[]): Entry[] {
   return ordered.length === sorted.length ? ordered : [...ordered, ...sorted.filter((entry) => !done.has(entry))];
 }
 
-/** The same as groups: everything in a batch may run at once, because all that it waits for is in earlier batches. */
+/** Like `orderEntries`, in groups: all entries of a batch may run at once, because all that they wait for is in earlier batches. */
 export function batchEntries(entries: readonly Entry[]): Entry[][] {
   const sorted = [...entries].sort(byPriorityThenId);
   if (!sorted.some(hasDependencies)) return sorted.length === 0 ? [] : [sorted];

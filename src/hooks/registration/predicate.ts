@@ -1,4 +1,7 @@
-/** `when` of a matcher: a CEL expression over the payload, checked against the payload's schema when it is compiled. Patterns in it are RE2. */
+/**
+ * `when` of a matcher: a CEL expression over the payload, checked against the payload's schema when it is compiled. Patterns in it are
+ * RE2.
+ */
 import { type ASTNode, Environment } from "@marcbachmann/cel-js";
 import { RE2JS } from "re2js";
 import { z } from "zod";
@@ -17,23 +20,29 @@ export type Predicate = (payload: unknown) =>
       readonly reason: string;
       readonly error?: string;
       readonly isTooMuchWork?: boolean;
-      /** It gives a value, not true or false. */
+      /** The condition gives a value, not true or false. */
       readonly isValue?: true;
     };
 
-/** The same over several variables, by name. Throws a `HookgateError` CONDITION_NO_ANSWER when the result is neither true nor false. */
+/**
+ * Like `Predicate`, over several variables, by name. Throws a `HookgateError` CONDITION_NO_ANSWER when the result is neither true nor
+ * false.
+ */
 export type Condition = (variables: Readonly<Record<string, unknown>>) => true | string;
 
 /** A field declaration of the CEL checker: a type name, or the fields of an object. */
 type Declared = string | { [field: string]: Declared };
 
-/** Throws a `HookgateError` (HOOK_MATCHER_INVALID) for bad syntax, for a field that the payload type does not have, and when it says no yes or no. */
+/**
+ * Throws a `HookgateError` (HOOK_MATCHER_INVALID) for bad syntax, for a field that the payload type does not have, and when it gives
+ * neither yes nor no.
+ */
 export function compilePredicate(source: string, schema: z.ZodType): Predicate {
   const holds = compileOver(source, { payload: jsonSchema(schema) }, "match.when");
   return (payload) => holds({ payload });
 }
 
-/** Like `compilePredicate`, with a JSON schema for each variable; `place` begins the message of the error. */
+/** Like `compilePredicate`, with a JSON schema for each variable; `place` is the start of the message of the error. */
 export function compileOver(
   source: string,
   variables: Readonly<Record<string, JsonSchema>>,
@@ -113,7 +122,7 @@ function noAnswer(source: string, place: string, answer: unknown): HookgateError
 
 const KINDS: Readonly<Record<string, string>> = { number: "number", bigint: "number", object: "group of fields" };
 
-/** What other languages write, and how CEL does. */
+/** Spellings of other languages, with those of CEL. */
 const SPELLINGS: readonly [RegExp, string][] = [
   [/\b(contains|startsWith|endsWith|matches)\s+["']/, 'Write text.$1("…"), with a dot and parentheses'],
   [
@@ -188,7 +197,10 @@ function find(text: string, pattern: RE2JS): boolean {
   return pattern.matcher(text).find();
 }
 
-/** Numbers of a payload are doubles, and CEL has no `payload.attempts + 1` and no `payload.attempts % 2` for them: each would fail at every event. */
+/**
+ * Numbers of a payload are doubles, and CEL has no `payload.attempts + 1` and no `payload.attempts % 2` for them: each would fail at
+ * every event.
+ */
 const ARITHMETIC: Readonly<Record<string, (one: number, other: number) => number>> = {
   "+": (one, other) => one + other,
   "-": (one, other) => one - other,
@@ -255,7 +267,7 @@ function declare(json: JsonSchema): Declared {
 const schemas = new WeakMap<z.ZodType, JsonSchema>();
 const declarations = new WeakMap<JsonSchema, Declared>();
 
-/** What is read of a JSON schema. */
+/** The part of a JSON schema that is read. */
 export interface JsonSchema {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
@@ -265,7 +277,7 @@ export interface JsonSchema {
 
 const MAX_DEPTH = 6;
 
-/** Numbers are `dyn`: payload numbers are doubles, and `payload.attempts == 3` must do what it says. */
+/** Numbers are `dyn`: payload numbers are doubles, and `payload.attempts == 3` must compare as it is written. */
 function declareJson(json: JsonSchema, depth: number): Declared {
   if (depth > MAX_DEPTH) return "dyn";
   switch (json.type) {

@@ -1,4 +1,4 @@
-/** What a registration says about itself: its options, and how it is shown. */
+/** The options of a registration, and how it is shown. */
 
 import type { Contribution, ContributionKind } from "../contribution.js";
 import type { LifecyclePhase, Model, Sees } from "../point.js";
@@ -12,7 +12,7 @@ export type Visibility = "internal" | "debug" | "user_audit" | "user_visible";
 export interface Retry {
   attempts: number;
   backoffMs?: number;
-  /** Must be said: a background run may happen twice. */
+  /** Required: a background run may happen twice. */
   idempotent: true;
 }
 
@@ -30,9 +30,9 @@ export interface RegisterOptions<Result = unknown> {
   execution?: Execution;
   timeoutMs?: number;
   failurePolicy?: FailurePolicy;
-  /** What stands in for the result when the handler fails, under `failurePolicy: "fallback"`. */
+  /** The result that is used when the handler fails, under `failurePolicy: "fallback"`. */
   fallback?: Result;
-  /** Its absence or load failure stops start-up. */
+  /** The absence or the load failure of the hook stops start-up. */
   critical?: boolean;
   visibility?: Visibility;
   /** Turn model: the contribution kinds that it may return. */

@@ -10,7 +10,7 @@ import { PointHandlers } from "./handlers.js";
 import type { FormerChats } from "./matcher.js";
 import type { FailurePolicy, RegisterOptions } from "./registration.js";
 
-/** The operator's word on one hook; stronger than what the hook says itself. */
+/** The operator's setting of one hook; stronger than that of the hook itself. */
 export interface Override {
   timeoutMs?: number;
   enabled?: boolean;
@@ -22,7 +22,7 @@ export interface Applicant {
   hook: string;
   handler: unknown;
   options: RegisterOptions;
-  /** What the call says the point must be; undefined when any will do. */
+  /** The model that the call requires of the point; undefined when any will do. */
   model?: Model;
   phase?: LifecyclePhase | undefined;
 }
@@ -192,7 +192,7 @@ export class Roster {
     }
   }
 
-  /** What the overrides say of a hook has changed. */
+  /** Applies the overrides of a hook after they changed. */
   reconsider(id: string): void {
     const entry = this.entries.get(id);
     if (entry === undefined) return;
@@ -203,8 +203,8 @@ export class Roster {
   }
 
   /**
-   * Gives what puts everything back as it is now: points, registrations, their places and switches. For changes that are made
-   * in one turn and are kept whole or not at all; no dispatch may begin in between.
+   * Gives a function that puts everything back as it is now: points, registrations, their places and switches. For changes that are
+   * made in one turn and are kept whole or not at all; no dispatch may start in between.
    */
   mark(): () => void {
     const points = [...this.points].map(([name, handlers]) => ({
@@ -234,7 +234,7 @@ export class Roster {
     };
   }
 
-  /** It may have been switched. */
+  /** Notes since when the hook is enabled. It may have been switched. */
   #noteEnabled(entry: Entry): void {
     entry.enabledAt = entry.enabled ? (entry.enabledAt ?? this.#clock.now()) : undefined;
   }
@@ -273,7 +273,7 @@ function stateOf({ enabled, enabledAt, removed, rank, timeoutMs, timeoutTicks, f
   return { enabled, enabledAt, removed, rank, timeoutMs, timeoutTicks, failurePolicy, closing, place };
 }
 
-/** An id is taken once. The same plugin registering it again replaces its own: a plugin loaded twice is there once. */
+/** An id is taken once. A plugin that registers it again replaces its own hook: a plugin that is loaded twice is there once. */
 function checkReplaceable(holder: Entry, { pluginId }: RegisterOptions): void {
   if (pluginId !== undefined && holder.pluginId === pluginId) return;
   throw new HookgateError({
@@ -300,7 +300,7 @@ export function checkModel(point: HookPoint, model: Model, verb: "register" | "f
   });
 }
 
-/** `given` is what the registration itself says, as opposed to what its alias implies. */
+/** `given` holds the values of the registration itself, as opposed to those that its alias implies. */
 export function phaseFor(
   id: string,
   point: HookPoint,

@@ -1,4 +1,4 @@
-/** What is wrong with the registrations taken together. */
+/** Finds the problems of the registrations taken together. */
 
 import { nearest } from "../../lib/validation/nearest.js";
 import { BACKGROUND_KINDS } from "../contribution.js";
@@ -6,7 +6,10 @@ import { type Entry, isAwaited, runsInOrder } from "./entry.js";
 import { findCycles, needsOf, orderEntries } from "./order.js";
 
 export interface Problem {
-  /** DEPENDENCY_MISSING | DEPENDENCY_ELSEWHERE | DEPENDENCY_CYCLE | NOT_VETOABLE | BACKGROUND_CAPABILITY | MAY_BE_OVERRULED | NOT_WAITED_FOR | SEES_ORIGINAL */
+  /**
+   * DEPENDENCY_MISSING | DEPENDENCY_ELSEWHERE | DEPENDENCY_CYCLE | NOT_VETOABLE | BACKGROUND_CAPABILITY | MAY_BE_OVERRULED |
+   * NOT_WAITED_FOR | SEES_ORIGINAL
+   */
   code: string;
   message: string;
   ids: readonly string[];
@@ -20,7 +23,7 @@ export const isError = ({ isWarning }: Problem): boolean => isWarning !== true;
 export const isDangling = ({ code }: Problem): boolean =>
   code === "DEPENDENCY_MISSING" || code === "DEPENDENCY_ELSEWHERE";
 
-/** It keeps a hook out of force. A dangling name does not: what a hook guards is not without a guard because another hook is gone. */
+/** True when the problem keeps a hook out of force. A dangling name does not: work does not lose its guard because another hook is gone. */
 export const isUnfit = (problem: Problem): boolean => isError(problem) && !isDangling(problem);
 
 export function validateEntries(entries: readonly Entry[]): Problem[] {
