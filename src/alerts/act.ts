@@ -1,17 +1,17 @@
-/** What people do with an alert. Doing the same twice changes nothing the second time. */
+/** People's actions on an alert. The same action twice changes nothing the second time. */
 import type { Actor } from "../domain/alerts/alert.js";
 import { isOpen } from "../domain/alerts/alert.js";
 import type { Plan } from "./plan.js";
 import { restart, resumeAfterSnooze } from "./urging.js";
 
 export type PersonAction =
-  /** `untilAt`: it counts as not acknowledged from then on. */
+  /** `untilAt`: the alert counts as not acknowledged from then on. */
   | { kind: "ack"; untilAt?: number; assign?: boolean }
   | { kind: "snooze"; until: number }
   | { kind: "wake" }
   | { kind: "assign" }
   | { kind: "resolve"; reason?: string | undefined }
-  /** `expected`: so many steps were taken when the person decided. Nothing happens when another was taken since. */
+  /** `expected`: the number of steps taken when the person decided. Nothing happens when another step was taken since. */
   | { kind: "escalate"; expected?: number | undefined }
   /** More time was given, in words. */
   | { kind: "extend"; reason: string }
@@ -19,7 +19,7 @@ export type PersonAction =
 
 const MAX_NOTES = 20;
 
-/** `ackForMs`: what its route says of how long an acknowledgement holds; 0 = for good. */
+/** `ackForMs`: how long an acknowledgement holds by the alert's route; 0 = for good. */
 export function act(plan: Plan, action: PersonAction, by: Actor, ackForMs: number): void {
   const { alert, now } = plan;
   if (!isOpen(alert.state) && action.kind !== "note" && action.kind !== "extend") return;
@@ -36,11 +36,11 @@ export function act(plan: Plan, action: PersonAction, by: Actor, ackForMs: numbe
         alert.since = now;
         delete alert.called;
       } else if (alert.state === "acked" && action.untilAt !== undefined && action.untilAt !== before?.until) {
-        // Who names a time has it from now on, for that long.
+        // A person who names a time has the alert from now on, for that long.
         plan.record("ack", by, `until ${new Date(action.untilAt).toISOString()}`);
         alert.since = now;
       } else if (!plan.move("ack", by)) {
-        // Acknowledged already: the first word holds.
+        // Acknowledged already: the first acknowledgement holds.
         if (before) alert.ack = before;
         else delete alert.ack;
         return;

@@ -1,4 +1,4 @@
-/** What the steps of the pipeline know besides the alert: settings, rules in force, the store, the clock. */
+/** The inputs of the pipeline's steps besides the alert: settings, rules in force, the store, the clock. */
 
 import type { AlertStore } from "../domain/alerts/alert.js";
 import type { Severity } from "../domain/alerts/alert-signal.js";
@@ -12,7 +12,7 @@ import type { Silences } from "./silences.js";
 
 export interface AlertPolicy {
   routes?: readonly string[];
-  /** Instead of what the routes say. */
+  /** Replaces the reminders of the routes. */
   remind?: Partial<RouteConfig["remind"]>;
   buttons?: RouteConfig["buttons"];
   severity?: { warning: Severity; violated: Severity };
@@ -24,29 +24,29 @@ export interface Alerting {
   readonly silences: Silences;
   readonly inhibitors: Inhibitors;
   readonly readers: Readers;
-  /** What a policy says of its alerts now; undefined when there is no such policy. */
+  /** The current alert settings of a policy; undefined when there is no such policy. */
   policy?(id: string | undefined): AlertPolicy | undefined;
-  /** Where admins are told when the configuration names no place. */
+  /** The chats where admins are notified when the configuration names no place. */
   admins(): readonly Address[];
   /** The private chat of an account (`platform:id`), as a formatted address; undefined where its platform is not switched on. */
   direct(ref: string): string | undefined;
-  /** The account (`platform:id`) whose private chat it is: it notifies no one else. Undefined for every other chat. */
+  /** The account (`platform:id`) of a private chat: a message there notifies no one else. Undefined for every other chat. */
   personOf(destination: string): string | undefined;
   /** A chat as the settings spell it. */
   chatOf(at: Address): string;
   /** How people call a chat; undefined when it is not known. */
   placeName?(at: Address): string | undefined;
-  /** `platform:id` as people write it; as it is when its name is not known. */
+  /** The name that people use for `platform:id`; the id itself when its name is not known. */
   nameOf(ref: string): string;
-  /** There is something to send to that place. */
+  /** A message waits for that place. */
   wakePlace(destination: string): void;
   /** An alert is due then. */
   wakeAt(at: number): void;
-  /** It is not known whether the pages of these chats arrived: a step is repeated as if they had not. */
+  /** Chats where the page may or may not have arrived: a step is repeated as if it had not. */
   readonly inDoubtAt?: readonly string[] | undefined;
-  /** These and a chat that refused its page: a fallback among them does not get another. */
+  /** Chats in doubt, and a chat that refused its page: a fallback among them does not get another page. */
   readonly lostAt?: readonly string[];
-  /** Other alerts may be kept quiet by it now, or not any more. */
+  /** The alert may keep other alerts quiet now, or not any more. */
   wakeAll(): void;
   readonly clock: Clock;
   readonly logger: Logger;

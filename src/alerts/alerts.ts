@@ -1,4 +1,4 @@
-/** Alerts, composed: what raises them, what people do with them, and the looks that the time asks for. */
+/** Alerts, composed: the signals that raise them, people's actions on them, and the checks that are due by time. */
 
 import {
   type Actor,
@@ -50,7 +50,7 @@ import { tellingOf } from "./tell/telling-of.js";
 import { tell } from "./tell.js";
 
 const PAGE = 200;
-/** Alerts that are looked through for a label. */
+/** The limit of alerts that are searched for a label. */
 const KNOWN_MAX = 1_000;
 const PARALLEL = 16;
 
@@ -68,7 +68,7 @@ class RunningAlerts implements Alerts {
   readonly #silences: Silences;
   readonly #work: Work;
   readonly #takeBack: ReturnType<typeof createTakeBack>;
-  /** What the steps of an alert and its messages work with. */
+  /** The dependencies of the steps of an alert and of its messages. */
   readonly #telling: Telling;
   readonly #digests: ReturnType<typeof createDigests>;
   readonly #heartbeat: ReturnType<typeof createHeartbeat>;
@@ -113,7 +113,7 @@ class RunningAlerts implements Alerts {
       clock,
     });
     this.silences = this.#silencesForPeople();
-    // Times that would lie ahead now are taken back, and what waits for one of them is looked at again.
+    // Times that would lie ahead now are taken back, and alerts that wait for one of them are looked at again.
     clock.onStep?.((stepMs) => stepMs < 0 && this.#everything());
   }
 
@@ -137,7 +137,7 @@ class RunningAlerts implements Alerts {
   async prepare(config: AlertsConfig): Promise<() => void> {
     const { clock, logger } = this.#deps;
     const next = this.#spellChats(config);
-    // What keeps others quiet is known before the rules change: nothing is told in between.
+    // The next inhibitors know all open alerts before the rules change: no message is sent in between.
     const nextInhibitors = createInhibitors(next.inhibit);
     await eachOpen(this.#telling, async (page) => {
       for (const alert of page) nextInhibitors.note(alert);
@@ -295,7 +295,7 @@ class RunningAlerts implements Alerts {
     return pipeline(occasion, this.#telling);
   }
 
-  /** What is raised before the start is on disk, and told from there. */
+  /** An alert that is raised before the start is on disk, and sent from there. */
   #later(key: string, at?: number): void {
     if (this.#isStarted) this.#work.wake(key, at);
   }
@@ -351,12 +351,12 @@ class RunningAlerts implements Alerts {
     const isKnown = known !== undefined && isOpen(known.state);
     if (signal.state === "resolved" && !isKnown) return;
     const episode = isKnown ? known.episode : (known?.episode ?? 0) + 1;
-    // When it began, not when it was seen again: the same once more changes nothing.
+    // The time when the state started, not when it was seen again: a repeated signal changes nothing.
     const at = isKnown && known.signal.state === signal.state ? known.signal.at : this.#deps.clock.now();
     await this.#run({ kind: "signal", signal: { ...signal, episode, at } });
   }
 
-  /** What open alerts are about ends, where it can be ended. */
+  /** Ends the causes of open alerts, where they can be ended. */
   async #endCauses(ids: readonly string[], reason: string | undefined, by: Actor): Promise<Map<string, CauseEnd>> {
     const ends = new Map<string, CauseEnd>();
     for (const id of ids) {

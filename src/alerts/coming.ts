@@ -1,4 +1,7 @@
-/** What comes next of an alert by itself, and when: by the quiet hours that hold now, not while all chats that would get it are quiet. */
+/**
+ * The next automatic messages of an alert, and their times: by the quiet hours that hold now, not while all chats that would get them are
+ * quiet.
+ */
 import type { Plan } from "./plan.js";
 import { quietUntil } from "./quiet-hours.js";
 import { type Around, reachOf } from "./rota/reach.js";
@@ -8,14 +11,14 @@ import { type NumberedStep, nextStepOf, placesOf, stepsByThemselves, urgingOf } 
 
 export type Coming = {
   route: Route;
-  /** Where the alert is told because of the route; for a reminder, where that is posted. */
+  /** The chats that show the alert because of the route; for a reminder, the chats where it is posted. */
   places: readonly string[];
   at: number;
 } & (
   | { kind: "reminder" }
-  /** `isLate`: it waits for the end of quiet hours. */
+  /** `isLate`: the step waits for the end of quiet hours. */
   | ({ kind: "step"; isLate: boolean } & NumberedStep)
-  /** It comes with a reminder. */
+  /** The step comes with a reminder. */
   | ({ kind: "counted"; reminders: number } & NumberedStep)
   /** The route has no further step. */
   | { kind: "end" }
@@ -25,7 +28,7 @@ type Shown = Pick<Plan, "alert" | "destinations" | "knownPlaces">;
 
 const LAST = Number.MAX_SAFE_INTEGER;
 
-/** What comes first is the first; nothing comes of an alert that needs no operator now. */
+/** In order of time; empty for an alert that needs no operator now. */
 export function comingOf(plan: Shown, routes: readonly Route[], around: Around): Coming[] {
   const { state, signal } = plan.alert;
   if (state !== "firing" || signal.clock?.pausedFor !== undefined) return [];
@@ -78,7 +81,7 @@ function stepsOf(
   return coming;
 }
 
-/** The first end, when all of these chats are quiet. */
+/** The first end of quiet hours, when all of these chats are quiet. */
 function quietEnd(
   { severity }: Plan["alert"],
   chats: readonly string[],
@@ -89,7 +92,7 @@ function quietEnd(
   return chats.length > 0 && ends.length === chats.length ? Math.min(...ends) : undefined;
 }
 
-/** Cards show what comes next: they are drawn again when the settings have another step, or it comes at another time. */
+/** Cards show the next message: they are drawn again when the settings have another step, or it comes at another time. */
 export function showNext(plan: Plan, route: Route, routes: readonly Route[], around: Around): void {
   const urging = urgingOf(plan.alert, route);
   const { step, number } = nextStepOf(plan.alert, route) ?? {};

@@ -1,4 +1,4 @@
-/** Settings of alerts: `alerts:` in hookgate.yaml. Without it every alert is told to the admins. */
+/** Settings of alerts: `alerts:` in hookgate.yaml. Without it the admins get every alert. */
 import { z } from "zod";
 import { SEVERITIES } from "../domain/alerts/alert.js";
 import { addressField } from "../domain/chat/address.js";
@@ -14,7 +14,7 @@ const matcher = z.string().superRefine((text, context) => {
   if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
 });
 const severity = z.enum(SEVERITIES);
-/** A day ends when the next one begins, so 24:00 is kept as 00:00. */
+/** A day ends when the next one starts, so 24:00 is kept as 00:00. */
 const endOfDay = z
   .string()
   .regex(/^(([01]\d|2[0-3]):[0-5]\d|24:00)$/, "expected a time of day such as 06:00, or 24:00 for the end of the day")
@@ -32,7 +32,7 @@ const mention = z.string().regex(/^(\S+|(oncall:)?[^\s:]([^:]*[^\s:])?)$/, PEOPL
 
 export const BUTTONS = ["ack", "assign", "snooze", "escalate", "resolve", "extend", "note", "mute"] as const;
 
-/** As many as fit into a row of buttons, beside the one that asks. */
+/** The number of lengths is limited to a row of buttons, beside the button that asks for another length. */
 const lengths = (usual: string[]) =>
   z
     .array(
@@ -323,7 +323,7 @@ export const alertsConfig = z.strictObject({
 });
 export type AlertsConfig = z.output<typeof alertsConfig>;
 
-/** The same settings, each chat in one spelling. */
+/** The same settings, with one spelling for each chat. */
 export function spellChats(config: AlertsConfig, spell: (chat: string) => string): AlertsConfig {
   const all = (chats: readonly string[]) => [...new Set(chats.map(spell))];
   const routes = Object.entries(config.routes).map(([name, { to, escalate, ...settings }]) => [

@@ -1,4 +1,4 @@
-/** What alerts need and what they offer. */
+/** The dependencies and the interface of alerts. */
 
 import type { Actor, Alert, AlertEvent, AlertFilter, CauseEnd, Silence } from "../domain/alerts/alert.js";
 import type { ClockStanding, RaiseAlert } from "../domain/alerts/alert-signal.js";
@@ -26,31 +26,31 @@ export interface AlertsDeps {
   store: Pick<Store, "alerts" | "keyValue" | "outbox">;
   gateway: Pick<Telling, "send" | "edit" | "discard" | "withdraw">;
   policy?: NonNullable<Alerting["policy"]>;
-  /** Where admins are told when the configuration names no place. */
+  /** The chats where admins are notified when the configuration names no place. */
   admins(): readonly Address[];
   /** The private chat of an account (`platform:id`); undefined where its platform is not switched on. */
   direct?(ref: string): Address | undefined;
-  /** One spelling for each chat: settings may leave out the bot's id, messages have it. As `admins` and `direct` spell it. */
+  /** One spelling for each chat: settings may leave out the bot's id, messages have it. `admins` and `direct` use this spelling, too. */
   spelled?(at: Address): Address;
   placeName?: Alerting["placeName"];
-  /** The account whose private chat it is; undefined for every other chat. */
+  /** The account of a private chat; undefined for every other chat. */
   personOf?(at: Address): string | undefined;
   /** Whether an account can read a chat. */
   isReader?: ReadersDeps["isReader"];
-  /** The pause of this chat while it lasts; not one of its whole platform. */
+  /** The pause of this chat while it lasts; not a pause of its whole platform. */
   pauseOf?(at: Address): Pause | undefined;
-  /** How the platforms and the outbox are. */
+  /** The state of the platforms and the outbox. */
   status(): Promise<GatewayFacts>;
   /** A link to the message that a delivery posted. */
   linkTo?(deliveryId: string): Promise<string | undefined>;
-  /** How an SLA clock stands now; undefined when it is not known. */
+  /** The current state of an SLA clock; undefined when it is not known. */
   standing?(clockId: string): Promise<ClockStanding | undefined>;
   /**
-   * An operator resolves an alert: ends what it is about, so that the alert cannot hide a customer who waits. `reason`: absent when
-   * none was given. Undefined: there was nothing to end. Throws what keeps it from ending.
+   * An operator resolves an alert: ends its cause, so that the alert cannot hide a customer who waits. `reason`: absent when none was
+   * given. Undefined: there was nothing to end. Throws the error that keeps it from ending.
    */
   end?(alert: Alert, by: Actor, reason: string | undefined): Promise<CauseEnd | undefined>;
-  /** Called when a person took an alert: assigns what the alert is about, and gives the result as text for them. */
+  /** Called when a person took an alert: assigns the cause of the alert to them, and returns the result as text for them. */
   taken?(alert: Alert, by: Actor, role: Role | undefined): Promise<string | undefined>;
   /** The name of the person with this account (`platform:id`), where a part besides the settings of alerts knows it. */
   nameOf?(ref: string): string | undefined;
@@ -63,27 +63,27 @@ export interface AlertsDeps {
 export interface Alerts {
   /** The entrance for everything that may break. */
   raise: RaiseAlert;
-  /** On one alert (`al_…`), or on all open ones of a card (`ac_…`) or of a message (`d_…`). Rejects with NOT_FOUND. */
+  /** Acts on one alert (`al_…`), or on all open alerts of a card (`ac_…`) or of a message (`d_…`). Rejects with NOT_FOUND. */
   act(
     id: string,
     action: PersonAction,
     by: Actor,
     role?: Role,
   ): Promise<{ alerts: Alert[]; changed: number; note?: string }>;
-  /** People gave what an alert is about more time. Nothing when there is no such alert. */
+  /** People gave the clock of an alert more time. Does nothing when there is no such alert. */
   extended(fingerprint: string, by: Actor, reason: string): Promise<void>;
   whoExtended(fingerprint: string): Promise<{ by: string; at: number } | undefined>;
   get(id: string): Promise<Alert | undefined>;
-  /** All there is to know of one, with every button, as it is shown in this chat. Throws NOT_FOUND. */
+  /** All details of one alert, with every button, as this chat shows them. Throws NOT_FOUND. */
   details(id: string, destination: string): Promise<OutboundMessage>;
-  /** Reminders and escalation steps that come by themselves, the first at first. Throws NOT_FOUND. */
+  /** Reminders and escalation steps that come by themselves, the earliest first. Throws NOT_FOUND. */
   coming(id: string): Promise<Coming[]>;
-  /** The buttons that snooze it. Throws NOT_FOUND. */
+  /** The buttons that snooze the alert. Throws NOT_FOUND. */
   snoozeButtons(id: string, destination: string): Promise<Button[]>;
   list(filter: AlertFilter): Promise<Alert[]>;
-  /** A line for lists: the person, how long they wait and for what, their last words, its id. */
+  /** A line for lists: the person, the time and reason of their wait, their last words, its id. */
   line(alert: Alert): Promise<string>;
-  /** It is open, and each chat where it should be told did not take it. */
+  /** The alert is open, and each chat that should show it did not take it. */
   isPostedNowhere(alert: Alert): Promise<boolean>;
   /** The open alert that was posted last in this chat (a formatted address), else anywhere; about work before about the gateway. */
   last(destination: string | undefined): Promise<Alert | undefined>;
@@ -95,37 +95,46 @@ export interface Alerts {
     maintenance(): MaintenanceWindow[];
     add(matchers: readonly string[], forMs: number, comment: string, by: Actor): Promise<Silence>;
     expire(id: string): Promise<Silence | undefined>;
-    /** What is wrong with a matcher; undefined when nothing is. */
+    /** The problem of a matcher; undefined when there is none. */
     problemOf(matcher: string): string | undefined;
-    /** No alert that is kept matches it, and nothing in the configuration does: it may be misspelt. */
+    /** No stored alert matches the matcher, and nothing in the configuration does: it may be misspelt. */
     isUnknown(matcher: string): Promise<boolean>;
-    /** The label that it asks for, when no alert that is kept has it. */
+    /** The label that the matcher asks for, when no stored alert has it. */
     unknownLabel(matcher: string): Promise<{ name: string; known: string[] } | undefined>;
-    /** The policy that it names, `policy=replies`; undefined when it names none, or by a pattern. */
+    /** The policy that the matcher names, `policy=replies`; undefined when it names none, or by a pattern. */
     policyOf(matcher: string): string | undefined;
   };
   digest(): Promise<Digest>;
-  /** By rota. `until`: when that changes; `gaps`: the first stretches of the next 90 days without anyone. */
+  /** The people on call, by rota. `until`: when that changes; `gaps`: the first stretches of the next 90 days without anyone. */
   onCall(): Promise<RotaView[]>;
   nextBusinessHour(): number;
   /** The zone of business hours, for times of day that a person types. */
   timezone(): string;
-  /** Sends a test message to the destination that an alert says is not reached, and gives it. Undefined: it is no such alert. */
+  /** Sends a test message to the destination that the alert reports as not reached, and returns it. Undefined for other alerts. */
   test(id: string): Promise<string | undefined>;
-  /** The delivery of a card (`ac_…`), of a notice of an alert (`al_…`), or of the digest (`digest`) has ended: it is looked after at once. */
+  /**
+   * The delivery of a card (`ac_…`), of a notice of an alert (`al_…`), or of the digest (`digest`) has ended: it is looked after at
+   * once.
+   */
   delivered(id: string): void;
-  /** A person deleted its message: it is posted again while something on it is open. */
+  /** A person deleted the card's message: it is posted again while an alert on it is open. */
   deleted(cardId: string): void;
-  /** An operator sends again what was given up or held. True for a page, whose words are of when it was due: it is written anew. */
+  /** An operator sends a lost or held delivery again. True for a page, whose words are of the time when it was due: it is written again. */
   sendAnew(deliveryId: string): Promise<boolean>;
-  /** A person (`platform:id`) wrote or pressed something in their private chat with the bot: a test message finds out whether one that refused alerts takes them again. */
+  /**
+   * A person (`platform:id`) wrote or pressed something in their private chat with the bot: a test message finds out whether one that
+   * refused alerts takes them again.
+   */
   heardFrom(ref: string): void;
   /** Looks under way and waiting for room. */
   readonly depth: Work["depth"];
-  /** Before a start, while nothing is sent yet: pages that a stop or a crash left and that are late by now are written anew at the start. */
+  /**
+   * Called before a start, while nothing is sent yet: pages that a stop or a crash left and that are late by now are written again at the
+   * start.
+   */
   withdrawLatePages(): Promise<void>;
   start(): Promise<void>;
-  /** Other settings: resolves with what puts them in force. Alerts that are open follow them, with their cards. */
+  /** Other settings: resolves with a function that puts them in force. Alerts that are open follow them, with their cards. */
   prepare(config: AlertsConfig): Promise<() => void>;
   stop(): Promise<void>;
   sweep(now: number): Promise<number>;

@@ -1,4 +1,4 @@
-/** Regular messages about alerts: what is open, and what happened since the last. Their next times are rows, missed ones come once. */
+/** Regular messages about alerts: the open ones, and the events since the last one. Their next times are rows, missed ones come once. */
 
 import { createHash } from "node:crypto";
 import { ALERT_STATES, type Alert, isOpen, isPostponed, urgencyOf } from "../domain/alerts/alert.js";
@@ -31,7 +31,7 @@ const UNSETTLED = "unsettled";
 export const DIGEST = "digest";
 const CAUSE = { kind: "alert" as const, id: DIGEST, depth: 0 };
 const SHOWN = 15;
-/** Alerts that are read for a digest. */
+/** The limit of alerts that are read for a digest. */
 const REACH = 2_000;
 
 export interface Digest {
@@ -41,7 +41,7 @@ export interface Digest {
 }
 
 interface Due {
-  /** The rota that `nextAt` is of. */
+  /** The rota of `nextAt`. */
   rota?: string | undefined;
   nextAt: number;
   lastAt: number;
@@ -55,13 +55,13 @@ interface Sent {
   sentAt: number;
   about: About;
   duty?: Duty | undefined;
-  /** For a private chat: what the other chats got, which says that its person is notified there. */
+  /** For a private chat: the messages in the other chats, which show that its person is notified there. */
   posts?: { to: string; deliveryId: string }[] | undefined;
-  /** It is at the fallback already. */
+  /** The digest is at the fallback already. */
   isElsewhere?: boolean;
 }
 
-/** What is written anew when a chat did not take it: an alert may have ended meanwhile. */
+/** The data to write a digest again when a chat did not take it: an alert may have ended meanwhile. */
 interface About {
   title: string;
   since: number;
@@ -90,7 +90,7 @@ export function createDigests(
     if (duty !== undefined) await watchRotas(parts);
     const about = { title, since: known.lastAt, timezone };
     const { message } = await write(parts, about);
-    // It was missed, and that shift has ended: the next person on call gets it.
+    // The digest was missed, and its shift has ended: the next person on call gets it.
     const isTold = digest.rota === undefined || duty !== undefined;
     const to = digest.to.length > 0 ? digest.to.flatMap((text) => parseAddress(text) ?? []) : admins();
     const direct = duty === undefined ? [] : directFor(duty, to.map(formatAddress), parts);
@@ -125,7 +125,7 @@ export function createDigests(
 
   const unsettled = async () => ((await keyValue.get(SCOPE, UNSETTLED)) ?? []) as Sent[];
 
-  /** What a chat does not take goes to the fallback. Gives the time of the next check. */
+  /** Sends a digest that a chat does not take to the fallback. Returns the time of the next check. */
   async function followUp(): Promise<number | undefined> {
     let next: number | undefined;
     for (const one of await unsettled()) {
@@ -148,7 +148,7 @@ export function createDigests(
     return next;
   }
 
-  /** The private message did not arrive: what the other chats got says so, too. */
+  /** The private message did not arrive: the messages in the other chats are changed to show that. */
   async function correct({ posts = [], duty }: Sent): Promise<void> {
     for (const { to, deliveryId } of posts) {
       const [at, delivery] = [parseAddress(to), await parts.deliveryOf(deliveryId)];
@@ -230,7 +230,7 @@ function timesOf(
   };
 }
 
-/** Called on the platform of the chat; named in any case, and the text says so where that notifies no one. */
+/** Mentions the person on the platform of the chat. The text names the person in any case, and shows where no mention notifies them. */
 function called(
   message: OutboundMessage,
   { rota, person, mentions: all, direct = [] }: Duty,
@@ -275,7 +275,7 @@ function directFor(
   return [...new Set(accounts.flatMap(({ ref }) => direct(ref) ?? []))];
 }
 
-/** The same digest at the same place is the same delivery, so a crash half-way says it once. */
+/** The same digest at the same place is the same delivery, so a crash half-way does not repeat it. */
 function digestId(key: string, dueAt: number, at: Address): string {
   const digest = createHash("sha256")
     .update(`${key}|${dueAt}|${formatAddress(at)}`)

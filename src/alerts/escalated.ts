@@ -6,7 +6,7 @@ import { waitingPages } from "./tell/pages/waiting-pages.js";
 import { shownAs } from "./tell/shown-as.js";
 import type { Telling } from "./tell/telling.js";
 
-/** In sentences, for that person. */
+/** The result in sentences, for that person. */
 export async function escalatedText(alert: Alert, telling: Telling): Promise<string> {
   const { store, config, placeName, pauseOf } = telling;
   const steps = (await store.history(alert.id)).filter(({ event }) => event === "escalate");

@@ -8,7 +8,7 @@ import { isWebhook } from "./tell/shown-as.js";
 import type { Telling } from "./tell/telling.js";
 
 const SCOPE = "alerts.heartbeat";
-/** Calls that failed in a row before that is an alert. */
+/** An alert is raised after so many failed calls in a row. */
 const PATIENCE = 3;
 
 export function createHeartbeat(
@@ -48,7 +48,7 @@ export function createHeartbeat(
     if (root !== undefined) {
       const isEdited = await edit(root, { text }, { cause, deliveryId: newId("d", now) }).then(
         () => true,
-        () => false, // the outbox has forgotten it: posted anew
+        () => false, // the outbox has forgotten it: it is posted again
       );
       if (isEdited) return;
     }

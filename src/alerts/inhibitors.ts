@@ -1,29 +1,35 @@
-/** Which open alerts keep others quiet: an index by rule and labels, so that a storm of alerts asks it in constant time. Also which chats take no alerts. */
+/**
+ * Which open alerts keep others quiet: an index by rule and labels, so that a storm of alerts asks it in constant time. Also which chats
+ * take no alerts.
+ */
 import { type Alert, isOpen } from "../domain/alerts/alert.js";
 import type { AlertsConfig } from "./config.js";
 import { type Labels, labelsOf, type Matcher, parseMatchers } from "./matchers.js";
 import { isAboutPlace, isPlatformAway } from "./own-alerts.js";
 
 export interface Inhibitors {
-  /** The alert that keeps an alert with these labels quiet. Never itself. */
+  /** The alert that keeps an alert with these labels quiet; never the alert itself. */
   find(labels: Labels): string | undefined;
-  /** Notes what became of an alert; true when others may be concerned. */
+  /** Notes a change of an alert; true when it may concern other alerts. */
   note(alert: Alert): boolean;
-  /** An open alert says that alerts, or reminders and escalations, do not reach this chat (a formatted address). */
+  /** An open alert reports that alerts, or reminders and escalations, do not reach this chat (a formatted address). */
   refuses(destination: string): boolean;
-  /** An open alert says that its platform is away. */
+  /** An open alert reports that the chat's platform is away. */
   isAway(destination: string): boolean;
-  /** One of both: a message there notifies no one now. */
+  /** The chat refuses messages or its platform is away: a message there notifies no one now. */
   takesNone(destination: string): boolean;
   /** A new message has arrived there. */
   noteArrival(destination: string, now: number): void;
   /** A new message has arrived there since that time, as far as is known. */
   hasTaken(destination: string, since: number): boolean;
-  /** Its platform has just refused a message to this private chat for good. Other settings come with other inhibitors, which know nothing of it. */
+  /**
+   * Its platform has just refused a message to this private chat for good. Other settings come with other inhibitors, which know nothing of
+   * it.
+   */
   noteRefusal(destination: string, reason: string, now: number): void;
-  /** Why this private chat is not tried now: it refused a message not long ago, and an open alert says so. */
+  /** Why this private chat is not tried now: it refused a message not long ago, and an open alert reports that. */
   refusalOf(destination: string, now: number): string | undefined;
-  /** Its person was heard from. True when it refused a message before. */
+  /** The chat's person was heard from. True when the chat refused a message before. */
   endRest(destination: string): boolean;
 }
 
@@ -35,7 +41,7 @@ const OWN: AlertsConfig["inhibit"] = [
   { by: ["source=gateway", "kind=platform"], mutes: ["source=~gateway|alerts", "kind!=platform"], equal: ["platform"] },
 ];
 
-/** True when an open alert now says this of the key and none did before, or the other way round. */
+/** True when the first open alert about the key is noted, or the last one ends. */
 function noteIn(open: Map<string, Set<string>>, key: string, { id, state }: Alert): boolean {
   const wasOpen = open.has(key);
   const ids = open.get(key) ?? new Set<string>();
@@ -63,9 +69,9 @@ export function createInhibitors(rules: AlertsConfig["inhibit"]): Inhibitors {
       active: new Map(),
     }),
   );
-  /** Ids of such alerts, by chat. */
+  /** Ids of alerts that report that a chat refuses messages, by chat. */
   const refused = new Map<string, Set<string>>();
-  /** Ids of alerts that say that it is away, by platform. */
+  /** Ids of alerts that report that a platform is away, by platform. */
   const away = new Map<string, Set<string>>();
   /** The last refusal of each private chat. */
   const refusals = new Map<string, { at: number; reason: string }>();

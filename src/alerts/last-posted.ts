@@ -7,7 +7,7 @@ const REACH = 500;
 /** The gateway's alerts about itself come among those of customers, and are rarely meant. */
 const ABOUT_ITSELF: ReadonlySet<string> = new Set([OWN_KIND, "gateway"]);
 
-/** Open ones only; an alert about work before one about the gateway. `destination`: a formatted address; without it the newest anywhere. */
+/** Only open alerts; one about work before one about the gateway. `destination`: a formatted address; without it the newest anywhere. */
 export async function lastPosted(
   destination: string | undefined,
   store: Pick<AlertStore, "list" | "placesOf" | "postedWith">,

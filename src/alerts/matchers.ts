@@ -8,7 +8,7 @@ import { definedOf } from "../lib/without-undefined.js";
 export type Matcher = (labels: Labels) => boolean;
 export type Labels = Readonly<Record<string, string>>;
 
-/** What an alert can be matched by: its own labels, and what every alert has. */
+/** The labels that matchers see: the alert's own labels, and those that every alert has. */
 export function labelsOf({ id, severity, signal }: Pick<Alert, "id" | "severity" | "signal">): Labels {
   const { source, entity, clock, labels, fingerprint } = signal;
   const given: Record<LabelName, string | undefined> = {
@@ -62,7 +62,7 @@ export function parseMatcher(text: string): Matcher {
   return (labels) => is(labels[name] ?? "") === wanted;
 }
 
-/** All of them. None matches everything. */
+/** An alert has to match all of them. An empty list matches every alert. */
 export function parseMatchers(texts: readonly string[]): Matcher {
   const all = texts.map(parseMatcher);
   return (labels) => all.every((matches) => matches(labels));
@@ -86,10 +86,10 @@ export function matcherProblem(text: string): string | undefined {
   }
 }
 
-/** Labels whose values are few and come from the product: one that no alert has had yet is not misspelt. */
+/** Labels with few values, which come from the product: a value that no alert has had yet is not misspelt. */
 const OWN_LABELS: readonly LabelName[] = ["source", "entity", "clock"];
 
-/** Whether a matcher asks for a value that nothing has: none of these alerts, no policy, no severity. */
+/** Whether a matcher asks for an unknown value: none of these alerts has it, and no policy or severity. */
 export function matchesUnknown(
   text: string,
   alerts: readonly Pick<Alert, "id" | "severity" | "signal">[],
@@ -103,7 +103,7 @@ export function matchesUnknown(
   return !alerts.some((alert) => matches(labelsOf(alert)));
 }
 
-/** The label that a matcher asks for, when none of these alerts has it; with all that there are. */
+/** The label that a matcher asks for, when none of these alerts has it; with all known labels. */
 export function unknownLabel(
   text: string,
   alerts: readonly Pick<Alert, "id" | "severity" | "signal">[],

@@ -31,23 +31,23 @@ import { takeRoutes } from "./urging.js";
 export type Occasion =
   | { kind: "signal"; signal: AlertSignal }
   | { kind: "action"; id: string; action: PersonAction; by: Actor }
-  /** Its card, or what was said besides, could not be told at a destination. */
+  /** The alert's card, or another message about it, did not reach a destination. */
   | ({ kind: "undelivered"; id: string } & Undelivered)
   /** The alert ended before this page was posted, or its chat left the route (`why`). */
   | { kind: "unposted"; id: string; destination: string; notice: NoticeWords; why?: string }
-  /** This page was posted late: it was held back, or the history says that its chat had not taken it. */
+  /** This page was posted late: it was held back, or its chat had not taken it by the history. */
   | ({ kind: "posted"; id: string } & Posted)
   /** This page waits for a webhook that the settings have no longer. */
   | ({ kind: "readdressed"; id: string } & Readdressed)
   /** This page waited, and other people are on call when it is to be posted. */
   | ({ kind: "recalled"; id: string } & Recalled)
-  /** It is about to join a card of many that is posted in this chat. */
+  /** The alert is about to join a card of many that is posted in this chat. */
   | { kind: "joined"; id: string; destination: string }
   | { kind: "time"; id: string };
 
 export interface Outcome {
   alert: Alert;
-  /** What was asked for has changed something. */
+  /** The occasion has changed something. */
   changed: boolean;
 }
 
@@ -82,10 +82,10 @@ export async function pipeline(occasion: Occasion, alerting: Alerting): Promise<
   });
 }
 
-/** Two who change an alert at once: one of them starts again from what the other left. */
+/** When two callers change an alert at once, one of them starts again from the other's result. */
 const MAX_ATTEMPTS = 50;
 
-/** The alert as it is, with what happened applied. */
+/** The current alert, with the occasion applied. */
 async function planFor(occasion: Occasion, alerting: Alerting): Promise<Plan | undefined> {
   if (occasion.kind === "signal") return fingerprint(occasion.signal, alerting);
   const plan = await findPlan(occasion.id, alerting);

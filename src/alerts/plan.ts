@@ -1,9 +1,9 @@
-/** What is going to happen to one alert: a draft of it and all that follows, gathered step by step and then committed whole. */
+/** The next changes of one alert: a draft of it and of all results, gathered step by step and then committed whole. */
 import type { Actor, Alert, AlertChange, AlertEvent, KnownPlace, NewNotice, Place } from "../domain/alerts/alert.js";
 import { isReadTooLate } from "./own-alerts.js";
 import { type Happening, stateAfter } from "./transitions.js";
 
-/** What became of a message that did not arrive in time. */
+/** The fate of a message that did not arrive in time. */
 export interface Loss {
   reason: string;
   /**
@@ -26,34 +26,37 @@ export const LOSSES: Record<Loss["fate"], string> = {
 
 export interface LostPage extends Loss {
   route: string;
-  /** The place of its step among those that were taken. */
+  /** The place of the page's step among the taken steps. */
   place: number;
   key: string;
   destination: string;
-  /** The person of that private chat knew of the page alone; the others read that the person did not get it. */
+  /** Only the person of that private chat knew of the page; the others read that the person did not get it. */
   isPrivate: boolean;
-  /** It was posted there because another chat did not take it. */
+  /** The message was posted there because another chat did not take it. */
   isCopy: boolean;
 }
 
 export class Plan {
   readonly alert: Alert;
   readonly now: number;
-  /** Where it is told already, or will be. */
+  /** The places that show the alert already, or will show it. */
   readonly knownPlaces: readonly KnownPlace[];
-  /** It is being made. */
+  /** The alert is being created. */
   readonly isNew: boolean;
   readonly places: Place[] = [];
   notices: NewNotice[] = [];
-  /** Where it is not told any more. */
+  /** The places that do not show the alert any more. */
   readonly left: { destination: string; movedTo: readonly string[] }[] = [];
-  /** A page of a step was refused by this chat, or may have been, and people whom it called got it nowhere: the step is taken again without the chat. */
+  /**
+   * A page of a step was refused by this chat, or may have been, and people whom it called got it nowhere: the step is taken again without
+   * the chat.
+   */
   lostPage: LostPage | undefined;
-  /** A chat where it gets a card that stands there already: the card is only edited. */
+  /** A chat where the alert joins a posted card: the card is only edited. */
   joinedAt: string | undefined;
-  /** As it was before anything happened. */
+  /** The alert before any change. */
   readonly was: Alert;
-  /** For its history: what has changed, from any cause. */
+  /** For the alert's history: all changes, from any cause. */
   readonly events: AlertEvent[] = [];
   #redraw = false;
   readonly #version: number | undefined;
@@ -73,7 +76,7 @@ export class Plan {
     this.isNew = isNew;
   }
 
-  /** Through the table of transitions. False when that changes nothing. */
+  /** Moves the alert by the table of transitions. False when that changes nothing. */
   move(happening: Happening, actor: Actor, reason?: string): boolean {
     const { alert, now } = this;
     const to = stateAfter(alert, happening);
@@ -85,7 +88,7 @@ export class Plan {
     return true;
   }
 
-  /** Into the history, and onto the cards. */
+  /** Adds an event to the history and to the cards. */
   record(event: string, actor: Actor, reason?: string, to = this.alert.state): void {
     this.events.push({
       alertId: this.alert.id,
@@ -99,7 +102,7 @@ export class Plan {
     this.#redraw = true;
   }
 
-  /** The cards show something else, and nothing happened that belongs into the history. */
+  /** Redraws the cards without an event in the history. */
   redraw(): void {
     this.#redraw = true;
   }
@@ -131,7 +134,7 @@ export class Plan {
     };
   }
 
-  /** Every chat where it is told from now on. */
+  /** Every chat that shows the alert from now on. */
   get destinations(): string[] {
     const left = new Set(this.left.map(({ destination }) => destination));
     const knownPlaces = this.knownPlaces.filter(
@@ -141,7 +144,7 @@ export class Plan {
   }
 }
 
-/** To compare: when it is due again is put in last by every plan. */
+/** The alert as text, to compare; without `nextAt`, which every plan sets last. */
 const written = ({ nextAt, ...alert }: Alert) => JSON.stringify([alert, nextAt]);
 
 export const CLOCK: Actor = { id: "clock", name: "the clock", source: "clock" };

@@ -7,7 +7,7 @@ import type { QuietConfig, RotaConfig } from "./config.js";
 
 const DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"] as const;
 
-/** When they end, while they last; undefined when it may be told now. */
+/** The end of the quiet hours that hold now; undefined when alerts of this severity may be sent now. */
 export function quietUntil(quiet: QuietConfig | undefined, severity: Severity, now: number): number | undefined {
   if (quiet === undefined || isAtLeast(severity, quiet.bypass)) return undefined;
   const { from, to, days, timezone = localTimezone() } = quiet;
@@ -20,7 +20,7 @@ export function isAtLeast(severity: Severity, least: Severity): boolean {
   return SEVERITIES.indexOf(severity) >= SEVERITIES.indexOf(least);
 }
 
-/** `days` are those on which it begins: from 22:00 to 06:00 on fri reaches into Saturday. */
+/** `days` are those on which it starts: from 22:00 to 06:00 on fri reaches into Saturday. */
 export function isWithin(
   { from, to, days }: { from: string; to: string; days?: RotaConfig["shifts"][number]["days"] | undefined },
   timezone: string,

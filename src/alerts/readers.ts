@@ -1,4 +1,7 @@
-/** Which accounts a mention in a chat cannot notify because they cannot read it. Platforms are asked before an escalation chooses whom it notifies. */
+/**
+ * Which accounts a mention in a chat cannot notify because they cannot read it. Platforms are asked before an escalation chooses whom it
+ * notifies.
+ */
 import { type Address, parseAddress } from "../domain/chat/address.js";
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
@@ -12,15 +15,15 @@ export interface Readers {
 }
 
 export interface ReadersDeps {
-  /** Undefined: the platform does not say. Bounded in time; rejects when the platform cannot be asked. */
+  /** Undefined: the platform does not report it. Bounded in time; rejects when the platform cannot be asked. */
   isReader(at: Address, userId: string): Promise<boolean | undefined>;
   clock: Clock;
   logger: Logger;
 }
 
-/** Escalations of many alerts at once ask once. */
+/** An answer holds so long, so that escalations of many alerts at once ask once. */
 const ANSWER_HOLDS_MS = 60_000;
-/** A platform that gave no answer may be back. */
+/** A failure holds only so long: a platform that gave no answer may be back. */
 const FAILURE_HOLDS_MS = 5_000;
 
 export function createReaders({ isReader, clock, logger }: ReadersDeps): Readers {
@@ -36,7 +39,7 @@ export function createReaders({ isReader, clock, logger }: ReadersDeps): Readers
       else absent.delete(key);
       return true;
     } catch (error) {
-      // What is known of this account stays; one that nothing is known of is mentioned.
+      // The last known answer for this account stays; an account without an answer is mentioned.
       const one = asked.get(key);
       if (one !== undefined) one.untilMs = clock.monotonic() + FAILURE_HOLDS_MS;
       logger.warn({ user: userId, error: errorMessage(error) }, "whether a person can read a chat could not be asked");

@@ -1,4 +1,7 @@
-/** Holds every open alert against the rules that keep alerts quiet, after one of them changed. Those that it concerns go through the pipeline; all, after settings changed. */
+/**
+ * Checks every open alert against the rules that keep alerts quiet, after one of them changed. Alerts that the change concerns go through
+ * the pipeline; all, after settings changed.
+ */
 import type { Alert } from "../domain/alerts/alert.js";
 import type { Alerting } from "./alerting.js";
 import { labelsOf } from "./matchers.js";
@@ -13,7 +16,7 @@ export async function reexamine(
   run: (occasion: Occasion) => Promise<unknown>,
 ): Promise<void> {
   const { inhibitors } = alerting;
-  // All of them first: which alert keeps which other one quiet does not depend on their order.
+  // All alerts are noted first: the order of alerts must not decide which alert keeps which other one quiet.
   await eachOpen(alerting, async (page) => {
     for (const alert of page) inhibitors.note(alert);
   });
@@ -24,7 +27,7 @@ export async function reexamine(
 }
 
 function isConcerned(alert: Alert, { silences, inhibitors, clock }: Alerting): boolean {
-  // It goes where nothing else failed, which may be elsewhere now.
+  // The alert goes to a chat where nothing else failed, which may be another chat now.
   if (alert.signal.source.kind === OWN_KIND) return true;
   const labels = labelsOf(alert);
   const isSilenced = silences.find(labels, clock.now()) !== undefined;
@@ -42,12 +45,15 @@ export async function eachOpen(
     await take(page);
     afterId = page.at(-1)?.id ?? afterId;
     if (page.length < PAGE) return;
-    // Reads do not wait for anything: messages get their turn between two pages.
+    // Reads do not yield by themselves: messages get their turn between two pages.
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
 }
 
-/** The alerts that an id names: one (`al_…`), all of a card (`ac_…`), or those that one message is about (`d_…`), without those that its card got later. */
+/**
+ * The alerts that an id names: one (`al_…`), all of a card (`ac_…`), or those that one message is about (`d_…`), without those that
+ * its card got later.
+ */
 export async function idsOf(id: string, store: Pick<Alerting["store"], "list" | "idsIn">): Promise<string[]> {
   if (id.startsWith("ac_")) return idsOn(id, store);
   return id.startsWith("d_") ? store.idsIn(id) : [id];

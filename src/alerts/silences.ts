@@ -1,4 +1,4 @@
-/** What keeps alerts quiet by rule: silences that people set, and maintenance windows of the configuration. */
+/** The rules that keep alerts quiet: silences that people set, and maintenance windows of the configuration. */
 import type { Actor, AlertStore, Silence } from "../domain/alerts/alert.js";
 import { HookgateError } from "../lib/errors.js";
 import { newId } from "../lib/id.js";
@@ -14,17 +14,17 @@ export interface InForce {
   until: number;
   /** The person who set it; absent for a maintenance window. */
   by?: string;
-  /** It is about all alerts of this policy, and nothing else. */
+  /** The silence is about all alerts of this policy, and nothing else. */
   mutes?: string;
 }
 
-/** A maintenance window that is in force, or that begins later. */
+/** A maintenance window that is in force, or that starts later. */
 export interface MaintenanceWindow {
   matchers: readonly string[];
   comment: string;
-  /** When the one that is in force ends; absent while none is. */
+  /** The end of the window in force; absent while none is in force. */
   until?: number;
-  /** When the next one begins; absent when none does, or while one is in force. */
+  /** The next start; absent when there is none, or while the window is in force. */
   next?: number;
 }
 
@@ -32,9 +32,9 @@ export interface Silences {
   load(): Promise<void>;
   /** Other maintenance windows, computed now and in force once the result is called. */
   prepare(windows: readonly WindowConfig[]): () => void;
-  /** What keeps an alert with these labels quiet now. */
+  /** The silence or window that keeps an alert with these labels quiet now. */
   find(labels: Labels, now: number): InForce | undefined;
-  /** When the next one begins or ends. */
+  /** The time when the next silence or window starts or ends. */
   nextChange(now: number): number | undefined;
   list(): readonly Silence[];
   /** Windows of the configuration that are in force or still to come. */
@@ -43,7 +43,7 @@ export interface Silences {
     silence: { matchers: readonly string[]; until: number; comment: string; by: Actor },
     now: number,
   ): Promise<Silence>;
-  /** Undefined when it is not known; as it is when it is over already. */
+  /** Undefined for an unknown silence; unchanged when it is over already. */
   expire(id: string, now: number): Promise<Silence | undefined>;
 }
 
@@ -138,7 +138,7 @@ function inForceOf({ id, comment, until, by, matchers: [first = "", ...more] }: 
   return { id, comment, until, by: by.name, mutes: muted };
 }
 
-/** `untilOf`: the end of the window that now is in. `nextOf`: when the next one begins. */
+/** `untilOf`: the end of the window that contains now. `nextOf`: the next start. */
 function windowOf(
   { comment, from = "", until = "", cron, for: lasting = 0, timezone = localTimezone() }: WindowConfig,
   index: number,
@@ -159,7 +159,7 @@ function windowOf(
   return {
     id,
     comment,
-    /** The last one that began at most its length ago; windows that overlap are one. */
+    /** The end of the last window that started at most its length ago; windows that overlap are one. */
     untilOf(now: number) {
       let begun: number | undefined;
       for (let at = next(now - lasting); at !== undefined && at <= now; at = next(at)) begun = at;

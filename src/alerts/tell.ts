@@ -1,7 +1,7 @@
 /**
- * How one destination hears of alerts. Places get their card, cards that show something old are sent or edited, notices are said, and
- * what was sent is looked after until it has arrived. All of it comes from rows, under delivery ids that are known before they are
- * enqueued: done again after a crash it enqueues nothing twice.
+ * All messages about alerts to one destination. Places get their card, changed cards are sent or edited, notices are sent, and sent
+ * messages are looked after until they have arrived. All of it comes from rows, under delivery ids that are known before they are enqueued:
+ * when it is done again after a crash, it enqueues nothing twice.
  */
 
 import { checkNotices } from "./tell/check-notices.js";
@@ -13,7 +13,7 @@ import { sayNotices } from "./tell/say-notices.js";
 import { showCards } from "./tell/show-cards.js";
 import type { Telling } from "./tell/telling.js";
 
-/** Gives the time of the next pass, if one is needed. */
+/** Returns the time of the next pass, if one is needed. */
 export async function tell(destination: string, telling: Telling): Promise<number | undefined> {
   const laters = [
     await markForRedraw(destination, telling),

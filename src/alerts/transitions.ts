@@ -1,18 +1,18 @@
-/** The states of an alert, and all ways between them. Every change of an alert goes through this table. */
+/** The states of an alert, and all transitions between them. Every change of an alert goes through this table. */
 import type { Alert, AlertState } from "../domain/alerts/alert.js";
 
-/** Back to what it was: acknowledged or snoozed, if that still holds, else what its source says. */
+/** Back to the state before: acknowledged or snoozed, if that still holds, else the state of its source. */
 const BACK = "back";
 
 type To = Partial<Record<AlertState, AlertState | typeof BACK>>;
 
-/** What is not in here changes nothing: the same again, or too late. */
+/** A transition that is not listed here changes nothing: it is a repetition, or too late. */
 export const TRANSITIONS = {
   /** From warned to broken; a person who acknowledged the warning is asked again. */
   fire: { warned: "firing", acked: "firing" },
   /** A person had resolved the warning, or its source was silent for long, and now it broke. */
   reopen: { resolved: "firing", expired: "firing" },
-  /** The policy that it ended with is back. */
+  /** The policy with which the alert ended is back. */
   resume: { resolved: BACK },
   resolve: {
     warned: "resolved",
@@ -23,9 +23,9 @@ export const TRANSITIONS = {
     inhibited: "resolved",
   },
   ack: { warned: "acked", firing: "acked", snoozed: "acked", silenced: "acked", inhibited: "acked" },
-  /** The time for which it was acknowledged is over. */
+  /** The time of the acknowledgement is over. */
   lapse: { acked: BACK },
-  /** Also of what is quiet for another reason, which is looked at again afterwards. */
+  /** Also of an alert that is quiet for another reason, which is looked at again afterwards. */
   snooze: {
     warned: "snoozed",
     firing: "snoozed",
@@ -50,7 +50,7 @@ export const TRANSITIONS = {
 } satisfies Record<string, To>;
 export type Happening = keyof typeof TRANSITIONS;
 
-/** The state that follows; undefined when it changes nothing. */
+/** The next state; undefined when nothing changes. */
 export function stateAfter(alert: Alert, happening: Happening): AlertState | undefined {
   const table: To = TRANSITIONS[happening];
   const next = table[alert.state];

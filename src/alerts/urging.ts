@@ -5,20 +5,20 @@ import { isAtLeast } from "./quiet-hours.js";
 import type { Step } from "./rota/reach.js";
 import type { Route } from "./steps/route.js";
 
-/** No one is to be notified of this open alert for now, and no one asked for an escalation since. */
+/** This open alert notifies no one for now, and no person has asked for an escalation since. */
 export function isCalledOff({ state, called }: Pick<Alert, "state" | "called">): boolean {
   return isOpen(state) && state !== "firing" && state !== "warned" && called === undefined;
 }
 
-/** A route that is taken later than the others counts from then: what it would have done before is not made up for. */
+/** A route that is taken later than the others counts from then: its earlier steps and reminders are not made up for. */
 export function takeRoutes({ alert, now }: Plan, routes: readonly Route[]): void {
   const isFirst = alert.urged === undefined;
   const isLate = !isFirst && alert.state === "firing" && alert.firedAt !== now;
   const urged = { ...alert.urged };
   for (const { name } of routes) urged[name] ??= { reminders: 0, steps: 0, since: isLate ? now : undefined };
-  // An alert of the time when they were counted once for all.
+  // A stored alert of an earlier version, which counted all routes together.
   if (isFirst && routes[0]) urged[routes[0].name] = { reminders: alert.reminders, steps: alert.steps };
-  // Before the settings change: from then on they do not say which steps those were.
+  // Before the settings change: from then on they do not show which steps those were.
   for (const { name, settings } of routes) {
     const urging = urged[name];
     if (urging && urging.steps > 0) urging.taken ??= takenSteps(urging, settings.escalate);
@@ -32,11 +32,11 @@ export function urgingOf(alert: Pick<Alert, "urged">, { name }: Pick<Route, "nam
 
 export interface NumberedStep {
   step: Step;
-  /** Its place in the settings, from 1. */
+  /** The step's place in the settings, from 1. */
   number: number;
 }
 
-/** The steps of the route, as the settings are now, that were not taken. */
+/** The steps of the route, by the current settings, that were not taken. */
 export function stepsToCome(
   alert: Pick<Alert, "urged">,
   route: Pick<Route, "name" | "settings">,
@@ -46,13 +46,13 @@ export function stepsToCome(
   return escalate.flatMap((step, index) => (taken[index] === undefined ? { step, number: index + 1 } : []));
 }
 
-/** The first of them, which a person takes. */
+/** The first step to come, which a person takes. */
 export const nextStepOf = (
   alert: Pick<Alert, "urged">,
   route: Pick<Route, "name" | "settings">,
 ): NumberedStep | undefined => stepsToCome(alert, route)[0];
 
-/** Those of them that come without a person who asks: not after more reminders than are sent of such an alert. */
+/** The steps to come that need no request by a person: not after more reminders than are sent of such an alert. */
 export function stepsByThemselves(
   alert: Pick<Alert, "urged" | "severity">,
   route: Pick<Route, "name" | "settings">,
@@ -64,10 +64,10 @@ export function stepsByThemselves(
   );
 }
 
-/** What is known of a step that was taken, by its place among those. */
+/** The stored data of a step that was taken, by its place among those. */
 export const takenAt = ({ taken, steps }: Urging, place: number): TakenStep | undefined => taken?.at(place - steps - 1);
 
-/** The place of the last of those that notified none of their people. */
+/** The place of the last taken step that notified none of its people. */
 export function lastUnreached({ taken = [], steps }: Urging): number | undefined {
   const index = taken.findLastIndex(({ isUnreached }) => isUnreached);
   return index < 0 ? undefined : steps - taken.length + index + 1;
@@ -96,7 +96,7 @@ export const asTaken = ({ after, reminders, to, mention, webhook }: Step, number
   webhook,
 });
 
-/** For each step of the settings the one that was taken; undefined: it was not. Two equal steps are two. */
+/** For each step of the settings its taken step; undefined: it was not taken. Two equal steps are two. */
 function matched(taken: readonly TakenStep[], escalate: readonly Step[]): (TakenStep | undefined)[] {
   const left = new Set(taken);
   const found = escalate.map((): TakenStep | undefined => undefined);
@@ -115,11 +115,14 @@ const wordsOf = ({ after, reminders, to, mention }: Step | TakenStep) =>
 
 const isSame = (step: Step, taken: TakenStep) => isReaddressed(step, taken) && step.webhook === taken.webhook;
 
-/** The address of its webhook may have changed: what waits for the old one goes to the new one. */
+/** The step is the same, but the address of its webhook may have changed: notices that wait for the old address go to the new one. */
 const isReaddressed = (step: Step, taken: TakenStep) =>
   wordsOf(step) === wordsOf(taken) && (step.webhook === undefined) === (taken.webhook === undefined);
 
-/** It calls no one and posts nowhere besides what the other did, and not later: it was moved to an earlier time, or people were taken out. */
+/**
+ * The step calls no other people, posts nowhere else and is not later than the taken one: it was moved to an earlier time, or people were
+ * taken out.
+ */
 function isCovered(step: Step, taken: TakenStep): boolean {
   const isIn = (some: readonly string[], all: readonly string[]) =>
     (some.length > 0 || all.length === 0) && some.every((one) => all.includes(one));
@@ -127,7 +130,7 @@ function isCovered(step: Step, taken: TakenStep): boolean {
   return !isLater && step.webhook === taken.webhook && isIn(step.mention, taken.mention) && isIn(step.to, taken.to);
 }
 
-/** A person has it, or had it: reminders start again, escalation continues where it was. */
+/** A person has the alert, or had it: reminders start again, escalation continues where it was. */
 export function restart(alert: Alert): void {
   remindAnew(alert);
   for (const urging of Object.values(alert.urged ?? {})) delete urging.since;
@@ -151,7 +154,7 @@ export function resumeAfterSnooze(alert: Alert, now: number): void {
     if (urging.since !== undefined) urging.since = later(urging.since);
 }
 
-/** Where it is told because of this route. What no route leads to (a fallback, a former route) is the first one's. */
+/** The places that show the alert because of this route. A place that no route leads to (a fallback, a former route) is the first one's. */
 export function placesOf(plan: Pick<Plan, "alert" | "destinations">, route: Route, routes: readonly Route[]): string[] {
   const leads = (one: Route, destination: string) =>
     one.to.includes(destination) ||
@@ -162,6 +165,6 @@ export function placesOf(plan: Pick<Plan, "alert" | "destinations">, route: Rout
   );
 }
 
-/** Where the alert went; undefined while it is told in this chat. */
+/** The chats that the alert moved to; undefined while this chat shows it. */
 export const leftFor = (places: readonly KnownPlace[], chat: string): readonly string[] | undefined =>
   places.find((one) => one.destination === chat && !one.isWaiting && one.cardId === undefined)?.movedTo;

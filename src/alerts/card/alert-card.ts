@@ -1,5 +1,5 @@
 /**
- * The card of one alert: the person, how long they wait and for what, their words, its state and what comes next. Details are one press
+ * The card of one alert: the person, the time and reason of their wait, their words, its state and its next message. Details are one press
  * away.
  */
 import { type Alert, type AlertEvent, isOpen, isPostponed, STATE_WORDS, stateWord } from "../../domain/alerts/alert.js";
@@ -20,14 +20,14 @@ export interface CardFacts {
   /** The episodes that this card has shown. */
   episodes: readonly Alert[];
   history: readonly AlertEvent[];
-  /** The clock behind it, as it stands now. */
+  /** The current state of the clock behind the alert. */
   standing?: ClockStanding | undefined;
-  /** Its pages that wait for quiet hours, the earliest first. */
+  /** The alert's pages that wait for the end of quiet hours, the earliest first. */
   waits: readonly QuietPage[];
   routes: readonly Route[];
-  /** What comes by itself, of all of them. */
+  /** The next automatic messages of all routes. */
   coming: readonly Coming[];
-  /** The silence or window that keeps it quiet. */
+  /** The silence or window that keeps the alert quiet. */
   quiet?: InForce | undefined;
 }
 
@@ -79,7 +79,7 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
   return message;
 }
 
-/** `Grace in general (web) waits 2 min for a first response (target 20 s)`. What has ended keeps the name of its alert. */
+/** `Grace in general (web) waits 2 min for a first response (target 20 s)`. An ended alert keeps its name. */
 export function headline(alert: Alert, standing: ClockStanding | undefined, now: number): string {
   const { signal, state, condition } = alert;
   const late = lateOf(alert, standing, now);
@@ -137,7 +137,7 @@ function againOf(alert: Alert, { episodes }: Pick<CardFacts, "episodes">): strin
   return `${given.length > 0 ? extended : ""}${incidents > 1 ? ` It has happened ${incidents} times.` : ""}`;
 }
 
-/** What its source said of the clock, at this moment: exactly where the clock can be asked, else by the wall. */
+/** The alert's clock at this moment: exact where the clock can be asked, else by wall time. */
 export function lateOf(
   { state, endedAt, signal }: Alert,
   standing: ClockStanding | undefined,
@@ -147,7 +147,7 @@ export function lateOf(
   if (clock === undefined) return undefined;
   if (standing !== undefined && isOpen(state))
     return { ...clock, ...standing, dueAt: standing.dueAt ?? clock.dueAt, pausedFor: standing.pausedFor };
-  // What has ended uses no more time; its source counted working time up to then.
+  // An ended clock uses no more time; its source counted working time up to then.
   const isCounted = !isOpen(state) && signal.state === "resolved" && clock.elapsedMs > 0;
   const leftMs = isCounted ? clock.targetMs - clock.elapsedMs : clock.dueAt - (isOpen(state) ? now : (endedAt ?? now));
   const elapsedMs = isCounted ? clock.elapsedMs : Math.max(clock.elapsedMs, clock.targetMs - leftMs);
@@ -161,10 +161,10 @@ export function toneOf(alert: Alert): NonNullable<Card["tone"]> {
   return state === "warned" ? "warning" : "neutral";
 }
 
-/** A tone has its mark where there are no colours. */
+/** The mark of a tone, for platforms without colours. */
 export const signOf = (alert: Alert) => (toneOf(alert) === "neutral" ? `${markOf(alert)} ` : "");
 
-/** The last words of the customer, without private data. Those that the alert was raised with may have been corrected, deleted or withheld. */
+/** The last words of the customer, without private data. The words in the alert's signal may have been corrected, deleted or withheld. */
 export function wordsOf(standing: ClockStanding | undefined, { mask }: Pick<Around, "mask">): string | undefined {
   const words = standing?.entity.lastWords;
   return words === undefined ? undefined : withoutPersonal(mask(words));
@@ -184,7 +184,7 @@ export function stateLine(alert: Alert, late: Late | undefined, at: At, history:
   const { state, since, ack, called, snooze, quietBy, endedAt, condition, signal } = alert;
   const word = stateWord(alert);
   if (isPostponed(alert)) {
-    // The card stays as it is, so it tells what was so then.
+    // The card does not change any more, so it shows the facts of that time.
     const waited = signal.entity?.type === "conversation" ? ", the customer still waited" : "";
     const was = condition === "firing" ? " when it was overdue" : "";
     return `${word} ${at(endedAt ?? since)}${was}${waited}: due ${at(signal.clock?.dueAt ?? since)}`;
@@ -214,10 +214,10 @@ export function stateLine(alert: Alert, late: Late | undefined, at: At, history:
 /** More time was given, and the alert that it ends has not ended yet. */
 const hasTime = ({ leftMs, pausedFor }: Late) => leftMs >= 1_000 && pausedFor === undefined;
 
-/** Its time of day is enough to know when. */
+/** The time of day is enough to name the end of the snooze. */
 const isSoon = (snooze: Alert["snooze"]) => snooze !== undefined && snooze.until - snooze.at < 6 * 3_600_000;
 
-/** ` by Ann: the customer called`, or what its source said. */
+/** ` by Ann: the customer called`, or the reason of the alert's source. */
 function endingOf({ state }: Alert, history: readonly AlertEvent[], at: At): string {
   const last = history.findLast(({ event }) => event === (state === "expired" ? "expire" : "resolve"));
   if (last === undefined) return "";
@@ -234,7 +234,7 @@ export function quietOf({ mutes, until, by, comment }: InForce, at: At): string 
   return `${what} until ${at(until)}${by ? ` by ${inline(by, 60)}` : ""}: ${inline(comment, 160)}.`;
 }
 
-/** How the customer is answered, where that is not in their chat. */
+/** How to answer the customer, when the answer does not go through their chat. */
 export function copyLine(standing: ClockStanding | undefined, entity: Alert["signal"]["entity"]): string | undefined {
   const isDm = entity?.facts.is_dm === true;
   const { copy } = standing ?? {};
@@ -250,7 +250,7 @@ export function copyLine(standing: ClockStanding | undefined, entity: Alert["sig
 const DIRECT_MESSAGE =
   "Direct message: reply to its forwarded copy, or write to the person yourself (then More…, End conversation).";
 
-/** The channel refused it, or a hook claimed the message. */
+/** The channel refused the copy, or a hook claimed the message. */
 const NO_COPY = "Direct message without a copy: write to the person yourself (then More…, End conversation).";
 
 /** A link with a platform's own scheme leads somewhere on that platform only. */
@@ -266,7 +266,7 @@ function notesOf({ notes }: Alert): string | undefined {
   return last && `Note by ${inline(last.by)}: ${inline(last.text, 300)}${more}`;
 }
 
-/** What comes if no operator acts. `chat`: only of the routes that lead to this chat. */
+/** The next messages if no operator acts. `chat`: only of the routes that lead to this chat. */
 export function nextOf(
   alert: Alert,
   {
@@ -280,7 +280,7 @@ export function nextOf(
 ): string | undefined {
   const { state, ack } = alert;
   if (state === "acked") return ack?.until === undefined ? undefined : `Acknowledgement ends ${at(ack.until)}.`;
-  // The first line says until when.
+  // The first line shows the end of the snooze.
   if (state === "snoozed") return undefined;
   if (late?.pausedFor !== undefined)
     return `Reminders and escalations wait: the clock is paused (${inline(late.pausedFor.replaceAll("_", " "))}).`;
@@ -312,7 +312,7 @@ function comingText(one: Coming, { routes, coming }: Pick<CardFacts, "routes" | 
   }
 }
 
-/** An escalation that was sent is not one that anybody read, and one that was taken is not one that was sent. */
+/** A step that was sent may be unread, and a step that was taken may be unsent. */
 function unreachedOf(alert: Alert, route: Route, waits: readonly QuietPage[], at: At): string | undefined {
   const urging = urgingOf(alert, route);
   const { escalate } = route.settings;

@@ -13,7 +13,7 @@ export const SNOOZE_QUESTION = "How long, or until when (2h, tomorrow 9:00)";
 
 export interface Now {
   canEscalate: boolean;
-  /** What people have given its clock so far: a press on a card that shows something older changes nothing. Absent: no clock. */
+  /** People's extension of its clock so far: a press on a card that shows an older one changes nothing. Absent: no clock. */
   given?: number | undefined;
   isMuted: boolean;
 }
@@ -26,7 +26,7 @@ function opening({ signal }: Alert, standing: ClockStanding | undefined): Button
   return url !== undefined && link(signal.entity?.type === "conversation" ? "Open chat" : "Open", url);
 }
 
-/** Four at most: what one does at night. The rest is behind "More…". */
+/** Four buttons at most, for the usual actions at night. The rest is behind "More…". */
 export function cardButtons(alert: Alert, settings: Settings, standing: ClockStanding | undefined): Button[][] {
   const { id, state } = alert;
   const has = (name: Settings["buttons"][number]) => settings.buttons.includes(name);
@@ -47,7 +47,7 @@ export function cardButtons(alert: Alert, settings: Settings, standing: ClockSta
 /** An operator who was called after an acknowledgement can acknowledge it, too. */
 const canAcknowledge = ({ state, called }: Alert) => state !== "acked" || called !== undefined;
 
-/** All that can be done with it. */
+/** The buttons of all actions on the alert. */
 export function detailButtons(alert: Alert, settings: Settings, now: Now): Button[][] {
   const has = (name: Settings["buttons"][number]) => settings.buttons.includes(name);
   const { id, state, steps } = alert;
@@ -71,7 +71,10 @@ export function detailButtons(alert: Alert, settings: Settings, now: Now): Butto
   return rows.map((row) => row.filter((one): one is Button => one !== false)).filter((row) => row.length > 0);
 }
 
-/** Says what it ends: the clock of a warning runs on. A task or a mission ends by its own commands, and its alert with it. */
+/**
+ * Each button names the thing that it ends: the clock of a warning runs on. A task or a mission ends by its own commands, and its alert
+ * with it.
+ */
 function resolving({ id, condition, signal: { source, entity } }: Alert, { given }: Now): (Button | false)[] {
   if (given === undefined) return [commandButton("Resolve", `/alerts resolve ${id}`)];
   const fields = [{ id: "reason", label: "Why it ends without an answer", required: true }];

@@ -1,4 +1,4 @@
-/** All there is to know of one alert, and all that can be done with it: the answer to "More…". */
+/** All details of one alert, and all actions on it: the answer to "More…". */
 
 import type { Alert } from "../../domain/alerts/alert.js";
 import { type AlertEvent, isOpen } from "../../domain/alerts/alert.js";
@@ -31,7 +31,7 @@ import { inline, moment, withMoments } from "./words.js";
 const EVENTS_SHOWN = 6;
 /** A field of a Discord embed holds 1,024 characters. */
 const HISTORY_LENGTH = 1_000;
-/** A sentence that is cut may say the opposite. */
+/** The limit is high: a sentence that is cut may have the opposite meaning. */
 const REASON_LENGTH = 400;
 const NOTES_SHOWN = 3;
 const EVENT_WORDS: Readonly<Record<string, string>> = {
@@ -60,7 +60,7 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
 
 interface DetailFacts extends CardFacts {
   waiting: readonly WaitingPage[];
-  /** Each chat where it should be told did not take it. */
+  /** Each chat that should show the alert did not take it. */
   isNowhere: boolean;
 }
 
@@ -144,10 +144,10 @@ function canEscalate(alert: Alert, routing: Routing): boolean {
   return routesFor(alert, routing).some((route) => nextStepOf(alert, route) !== undefined);
 }
 
-/** Its time of day is enough to know when. */
+/** Within this time the time of day is enough to name a moment. */
 const SAME_DAY_MS = 20 * 3_600_000;
 
-/** With seconds: much of it happens within one minute. */
+/** With seconds: many events happen within one minute. */
 function historyOf(history: readonly AlertEvent[], at: At, now: number): string {
   const exactly = (ms: number) => (now - ms < SAME_DAY_MS ? at(ms, "T") : `${at(ms, "d")} ${at(ms, "T")}`);
   const line = ({ at: when, event, actor, reason }: AlertEvent) => {

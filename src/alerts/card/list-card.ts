@@ -1,4 +1,4 @@
-/** The card of many alerts: the worst of them, how many in which state, and one press for all. */
+/** The card of many alerts: the worst alerts, the count of each state, and one press for all. */
 import { ALERT_STATES, type Alert, type AlertCard, isOpen } from "../../domain/alerts/alert.js";
 import { type AlertCounts, countTexts } from "../../domain/alerts/alert-counts.js";
 import { commandButton } from "../../domain/chat/command-button.js";
@@ -46,7 +46,7 @@ function titleFor(
 ): string {
   const { kind, key } = card;
   const count = `${total.toLocaleString("en-US")} alert${total === 1 ? "" : "s"}`;
-  // One alert is called by its own title: the group's key means nothing to people.
+  // A single alert is named by its own title: the group's key means nothing to people.
   const only = total === 1 && first ? first.signal.title : undefined;
   if (total === 0)
     return `${markOfCard(card)} No alert is shown here any more${kind === "list" ? groupText(key) : ""}`.slice(0, 250);
@@ -57,7 +57,7 @@ function titleFor(
   return `${markOfCard(card)} ${only ?? `${count}${what}${left}${group}`}`.slice(0, 250);
 }
 
-/** `: policy replies`. `key`: `route|source=sla|policy=replies`, by what its route groups. */
+/** `: policy replies`. `key`: `route|source=sla|policy=replies`, by the labels that its route groups by. */
 function groupText(key: string): string {
   const labels = key.split("|").slice(1).map(nameAndValue);
   const isOfPolicy = labels.some(([name, value]) => name === "policy" && value !== "");
@@ -81,7 +81,10 @@ function toneOf(open: number, { firing, postponed }: AlertCounts): NonNullable<C
   return firing === undefined ? "warning" : "bad";
 }
 
-/** As the route of its group says; what came at once from several has all. A press acts on each open alert of it. */
+/**
+ * The buttons follow the route of the group; a card with alerts of several routes has all buttons. A press acts on each open alert of the
+ * card.
+ */
 function buttons({ id, kind, group }: AlertCard, { routes }: AlertsConfig): Button[][] {
   const [route = ""] = group.split("|");
   const settings = (kind === "list" ? routes[route] : undefined) ?? defaultRoute;

@@ -1,4 +1,4 @@
-/** What is left of a card whose alert is told elsewhere now: where that is, and nothing to press. */
+/** The rest of a card whose alert has moved to another chat: the new place, and no buttons. */
 import type { Alert } from "../../domain/alerts/alert.js";
 import type { OutboundMessage } from "../../domain/chat/message.js";
 import type { Alerting } from "../alerting.js";
@@ -13,7 +13,7 @@ export function movedCard(
   return leftCard(alert, `${movedWords(movedTo, around)}. What happens to it is shown there.`);
 }
 
-/** Its alert came back to this chat, or is told somewhere else by now: another card has it. */
+/** The alert came back to this chat, or moved to another one: another card shows it. */
 export function supersededCard(alert: Alert, isHere: boolean): OutboundMessage {
   const where = isHere
     ? "A newer message in this chat shows this alert"

@@ -1,4 +1,4 @@
-/** What a card shows: one alert whole, or the worst of many and how many more. */
+/** The content of a card: one alert whole, or the worst of many and the number of the others. */
 import type { Alert, AlertCard } from "../../domain/alerts/alert.js";
 import type { OutboundMessage } from "../../domain/chat/message.js";
 import { type Coming, comingOf } from "../coming.js";
@@ -24,7 +24,7 @@ export async function renderCard(card: AlertCard, telling: Telling): Promise<Out
     const text = `${message.card?.text ?? ""}${await apartText(card, telling)}`;
     return { ...message, card: { ...message.card, text } };
   }
-  // The newest episode is what it is about.
+  // The card is about the newest episode.
   const alert = [...alerts].sort((a, b) => b.episode - a.episode || b.raisedAt - a.raisedAt)[0];
   const [moved] = await telling.store.movedFrom(card.id, 1);
   if (moved && moved.alert.episode >= (alert?.episode ?? 0)) return movedCard(moved.alert, moved.movedTo, telling);
@@ -32,7 +32,7 @@ export async function renderCard(card: AlertCard, telling: Telling): Promise<Out
   return alertCard(alert, await factsOf(alert, card.destination, alerts, telling), telling);
 }
 
-/** For a catch-up: what waited for the same end of quiet hours about alerts with other cards, while they are told in this chat. */
+/** For a catch-up: notices that waited for the same end of quiet hours about alerts with other cards, while this chat shows them. */
 async function apartText({ id, kind, destination, key }: AlertCard, { store }: Telling): Promise<string> {
   const waited = kind === "catch-up" ? await store.noticesDueAt(destination, Number(key)) : [];
   const titles = new Set<string>();
@@ -60,7 +60,7 @@ async function withoutAlert({ key, destination }: AlertCard, { store }: Telling)
   );
 }
 
-/** A card of many with one alert so far says as much of it as a card of its own. */
+/** A card of many with one alert so far shows as much of it as a card of its own. */
 async function onlyOne(
   card: AlertCard,
   [alert, another]: readonly Alert[],
@@ -80,7 +80,7 @@ export async function renderDetails(alert: Alert, destination: string, telling: 
   return alertDetails(alert, { ...(await factsOf(alert, destination, [alert], telling)), waiting, isNowhere }, telling);
 }
 
-/** What comes next of an alert as it is now. */
+/** The next automatic messages of an alert as it is now. */
 export async function comingNow(alert: Alert, telling: Telling): Promise<Coming[]> {
   const knownPlaces = await telling.store.placesOf(alert.id);
   const plan = new Plan(alert, { now: telling.clock.now(), knownPlaces, isNew: false });

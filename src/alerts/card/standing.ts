@@ -2,7 +2,7 @@
 import type { Alert } from "../../domain/alerts/alert.js";
 import type { Telling } from "../tell/telling.js";
 
-/** What its source said once is old by now: people, pauses and the time have gone on, and the customer may have taken words back. */
+/** The data in the signal is old by now: people, pauses and the time have changed, and the customer may have taken words back. */
 export async function standingOf({ signal: { source } }: Alert, { standing }: Pick<Telling, "standing">) {
   return source.kind === "sla" ? standing(source.id) : undefined;
 }

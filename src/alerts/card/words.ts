@@ -1,4 +1,4 @@
-/** Pieces of Markdown that cards and messages about alerts are made of. Words of unknown origin go in escaped. */
+/** Pieces of Markdown for cards and messages about alerts. Words of unknown origin are escaped. */
 import { type Alert, type AlertState, isPostponed, stateWord } from "../../domain/alerts/alert.js";
 import type { Severity } from "../../domain/alerts/alert-signal.js";
 import { withoutTurns } from "../../lib/text/control-characters.js";
@@ -15,7 +15,7 @@ const OVER: Partial<Record<AlertState, string>> = {
 };
 
 export const TITLE_MAX = 200;
-/** A message about more alerts than these names these, and says how many more there are. */
+/** A message about more alerts than this names this many, and the number of the others. */
 export const NAMED = 5;
 
 /** On one line, with nothing in it that Markdown or a chat would act on. */
@@ -31,7 +31,7 @@ export function markOf(alert: Pick<Alert, "state" | "severity" | "signal">): str
   return isPostponed(alert) ? "⏳" : (OVER[alert.state] ?? MARKS[alert.severity]);
 }
 
-/** `🔴 **Grace in general (web): first response overdue**`, with its state where the title does not say it. */
+/** `🔴 **Grace in general (web): first response overdue**`, with its state where the title does not have it. */
 export function titleOf(alert: Alert): string {
   const word = stateWord(alert);
   const state = alert.signal.title.endsWith(word) ? "" : ` ${word}`;

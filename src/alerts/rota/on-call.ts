@@ -15,14 +15,16 @@ export interface RotaView {
   rota: string;
   /** Undefined: the rota has no one on call. */
   person: string | undefined;
-  /** When that changes. */
+  /** When another person is on call. */
   until: number | undefined;
   next: { person: string; at: number } | undefined;
   /** The first stretches of the next 90 days without anyone. */
   gaps: Gap[];
   /** Steps of escalations that mention this rota and would not notify the person on call; of a gap, those that would notify no one. */
   unreached: (RotaStep & { why: string })[] | undefined;
-  /** The people whom steps notify because the person on call cannot be mentioned; `isInstead`: the person on call is not notified at all. */
+  /**
+   * The people whom steps notify because the person on call cannot be mentioned; `isInstead`: the person on call is not notified at all.
+   */
   standIns: (RotaStep & { person: string; isInstead: boolean })[] | undefined;
 }
 
@@ -34,7 +36,7 @@ export interface RotaStep {
 
 type Viewing = Around & Pick<Alerting, "nameOf" | "placeName">;
 
-/** As `viewRotas`, once the platforms have said who can read the chats. */
+/** Like `viewRotas`, after the platforms were asked who can read the chats. */
 export async function askRotas(around: Viewing, clock: Clock): Promise<RotaView[]> {
   for (const { to, escalate } of Object.values(around.config.routes))
     for (const step of escalate) await askReaders(step, placesOf(to, around), around);
@@ -72,7 +74,7 @@ export function viewRotas(around: Viewing, now: number): RotaView[] {
   });
 }
 
-/** What each step of an escalation that mentions this rota would do for it. */
+/** The reach of each step of an escalation that mentions this rota. */
 export function reachesOf(rota: string, around: Around, now: number): { route: string; step: number; reach: Reach }[] {
   const mention = ofRota(rota);
   return Object.entries(around.config.routes).flatMap(([route, { to, escalate }]) => {

@@ -1,4 +1,4 @@
-/** The people whom a step of an escalation notifies, and where. All that is posted about the step is derived from this one result. */
+/** The people whom a step of an escalation notifies, and where. All messages about the step are derived from this one result. */
 import { formatAddress } from "../../domain/chat/address.js";
 import { canMentionEveryone } from "../../domain/chat/platform.js";
 import { groupBy } from "../../lib/group-by.js";
@@ -11,17 +11,20 @@ import { nextOnCall } from "./shifts.js";
 export type Step = RouteConfig["escalate"][number];
 
 export interface Reach {
-  /** Where the settings say that it is posted: chats, and the webhook. */
+  /** The places where the settings post the step: chats, and the webhook. */
   posted: string[];
-  /** A message in one of those chats notifies one of its people, or a stand-in. */
+  /** A message in one of those chats notifies one of the step's people, or a stand-in. */
   isCalled: boolean;
-  /** Private chats of its people and stand-ins whom no message in those chats notifies; one that takes no alerts now is tried as well, and not for a while after it refused one. */
+  /**
+   * Private chats of people and stand-ins whom no message in those chats notifies; also one that takes no alerts now, but not for a while
+   * after it refused one.
+   */
   direct: { destination: string; name: string }[];
-  /** Those of them that take alerts. */
+  /** The private chats in `direct` that take alerts. */
   arriving: { destination: string; name: string }[];
-  /** The fallback, when none of those notifies a person and the step has no webhook. */
+  /** The fallback, when no message in those chats notifies a person and the step has no webhook. */
   elsewhere: readonly string[];
-  /** These, and when no person is notified also the fallback that has the alert already. */
+  /** The chats in `elsewhere`, and when no person is notified also the fallback that has the alert already. */
   informed: readonly string[];
   /** People of a rota who are notified because the person on call is not mentioned in any chat. */
   standIns: StandIn[];
@@ -29,7 +32,7 @@ export interface Reach {
   notified: Mentioned[];
   /** Mentions of the step whose own people are not notified. */
   missing: string[];
-  /** It mentions people, and no message of it notifies one of them or a stand-in. */
+  /** The step mentions people, and no message of it notifies one of them or a stand-in. */
   isUnreached: boolean;
 }
 
@@ -46,7 +49,10 @@ export type Around = Pick<
   "config" | "admins" | "direct" | "personOf" | "inhibitors" | "readers" | "inDoubtAt" | "lostAt"
 >;
 
-/** Asks the platforms who of the people whom this step may notify can read its chats. `reachOf` goes by the last answers. False: one did not answer. */
+/**
+ * Asks the platforms who of the people whom this step may notify can read its chats. `reachOf` goes by the last answers. False: one did not
+ * answer.
+ */
 export async function askReaders(step: Step, there: readonly string[], around: Around): Promise<boolean> {
   const { config, admins, readers } = around;
   const chats = step.to.length > 0 ? step.to : there;
@@ -98,7 +104,7 @@ export function reachOf(step: Step, there: readonly string[], around: Around, no
   const isUnreached = isSilent && notified.length === 0;
   const fallback = fallbacks(config, () => admins().map(formatAddress), lostAt);
   const known = chats.filter((chat) => fallback.includes(chat) && !around.inhibitors.takesNone(chat));
-  // Not where the alert is posted there and nowhere else.
+  // Not when the alert is posted there and nowhere else.
   const isKnown = isUnreached && known.length < chats.length;
   return {
     posted: webhook === undefined ? chats : [...chats, webhook],
@@ -114,7 +120,7 @@ export function reachOf(step: Step, there: readonly string[], around: Around, no
   };
 }
 
-/** Without those where it notifies none of them for certain: a private chat that gets the step as well is not where everyone is. */
+/** Places without those where a message certainly notifies none of these people, such as a private chat of another person. */
 export function placesFor(
   accounts: readonly Mentioned[],
   places: readonly string[],
@@ -149,7 +155,7 @@ export function calls(
   return isReached(destination, reading, personOf);
 }
 
-/** Also, no open alert says that nothing arrives there. */
+/** Also, no open alert reports that nothing arrives there. */
 export function isReachedNow(
   destination: string,
   mentioned: readonly Mentioned[],
@@ -168,7 +174,7 @@ function directTo(
 ): Reach["direct"] {
   return accounts.flatMap(({ ref, name }) => {
     const destination = direct(ref);
-    // What waits for a platform would be old news when it is back.
+    // A message that waits for a platform would be old news when the platform is back.
     if (destination === undefined || without.includes(destination) || inhibitors.isAway(destination)) return [];
     return inhibitors.refusalOf(destination, now) === undefined ? [{ destination, name }] : [];
   });

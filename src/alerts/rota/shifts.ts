@@ -19,7 +19,7 @@ export function nextShift(rota: RotaConfig, after: number): number | undefined {
   return undefined;
 }
 
-/** When another person (or no one) is on duty; undefined when that does not come. */
+/** When another person (or no one) is on duty; undefined when that never happens. */
 export function dutyEnds(rota: RotaConfig, now: number): number | undefined {
   const person = onCall(rota, now);
   for (let at = nextEdge(rota, now), tries = 0; at !== undefined && tries < MAX_EDGES; tries++) {
@@ -35,7 +35,7 @@ export interface Gap {
   to?: number;
 }
 
-/** Shifts repeat by the week, and turns leave no gap after the first: what is missing in 90 days is missing in the first eight. */
+/** Shifts repeat by the week, and turns leave no gap after the first: every gap of 90 days also occurs in the first eight. */
 const REPEATS_AFTER_MS = 8 * DAY_MS;
 const MAX_GAPS = 3;
 
@@ -52,7 +52,7 @@ export function gapsOf(rota: RotaConfig, now: number): Gap[] {
   return gaps;
 }
 
-/** Changes of duty looked at for the next person. After one that leaves no one on duty, a person follows. */
+/** Changes of duty looked at for the next person. After a change that leaves no one on duty, a person follows. */
 const MAX_CHANGES = 3;
 
 /** The person on duty after the current one; undefined when there is none. */

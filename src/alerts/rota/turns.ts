@@ -17,7 +17,7 @@ export function turnAt(rota: RotaConfig, now: number): number | undefined {
   return turn;
 }
 
-/** When the next turn begins; undefined without `rotate`. */
+/** The start of the next turn; undefined without `rotate`. */
 export function nextTurn(rota: RotaConfig, after: number): number | undefined {
   const turn = turnAt(rota, after);
   return turnsOf(rota)?.startOf(turn === undefined ? 0 : turn + 1);

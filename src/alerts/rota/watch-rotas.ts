@@ -38,7 +38,7 @@ export async function endUnusedGaps(page: readonly Alert[], { config, raiseOwn }
       await raiseOwn({ ...signal, state: "resolved", reason: "no escalation mentions this rota" });
 }
 
-/** The settings of the step are read anew: they may have been fixed. Undefined while it would notify none of its people. */
+/** The settings of the step are read again: they may have been fixed. Undefined while the step would notify none of its people. */
 async function whyNotUnreached(
   { alert: id = "", route = "", step: number }: Readonly<Record<string, string>>,
   watching: Watching,
@@ -51,7 +51,7 @@ async function whyNotUnreached(
   const { now: step } = stepTaken(urgingOf(alert, { name: route }), Number(number), escalate);
   if (step === undefined || step.mention.length === 0) return "the settings have no such step any more";
   const there = to.length > 0 ? to : admins().map(formatAddress);
-  // After a start nothing is known of who can read the chats: until it is, the alert stays.
+  // After a start it is not known who can read the chats: until then the alert stays.
   if (!(await askReaders(step, there, watching)) || reachOf(step, there, watching, now).isUnreached) return undefined;
   return "this step would notify its people now; it is not posted again";
 }
@@ -105,7 +105,7 @@ function meanwhile(rota: string, watching: Watching): string[] {
 const UNREACHED_HELP =
   "Some escalation steps notify no one now: add people under alerts.rotas, and their accounts under alerts.people.";
 
-/** Those that a step of an escalation mentions. */
+/** The rotas that a step of an escalation mentions. */
 function usedRotas({ routes }: Pick<AlertsConfig, "routes">): ReadonlySet<string> {
   const mentions = Object.values(routes).flatMap(({ escalate }) => escalate.flatMap(({ mention }) => mention));
   return new Set(mentions.flatMap((one) => rotaOf(one) ?? []));

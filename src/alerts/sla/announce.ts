@@ -1,6 +1,7 @@
 /**
- * Says what a clock announced: asks hooks, raises the alert, tells hooks. How far it got is on disk before the next step, dispatches
- * keep their ids and alerts are told apart by fingerprint and episode: a crash anywhere in between neither loses nor doubles it.
+ * Sends the announcements of a clock: asks hooks, raises the alert, notifies hooks. The progress is on disk before the next step,
+ * dispatches keep their ids, and alerts are distinguished by fingerprint and episode: a crash anywhere in between neither loses nor doubles
+ * an announcement.
  */
 import type { RaiseAlert } from "../../domain/alerts/alert-signal.js";
 import type { SlaAnnouncement, SlaNews, SlaStore } from "../../domain/alerts/sla.js";
@@ -21,7 +22,7 @@ export interface AnnounceDeps {
   registry: Pick<HookRegistry, "runBefore" | "runAfter" | "hasFailClosed">;
   attempts: Pick<Attempts, "inTurn" | "count" | "tooMany" | "forget">;
   raise: RaiseAlert;
-  /** What a policy does beside telling. May be asked again after a crash. */
+  /** Other effects of a violated policy besides messages. May be asked again after a crash. */
   violated(news: SlaNews): Promise<void>;
   clock: Clock;
   logger: Logger;
@@ -34,12 +35,15 @@ class UndecidedError extends Error {}
 
 /** Announcements under way at once. */
 const PAGE = 64;
-/** After 5 failures of a fail-closed hook an alert is raised; after 12, about a quarter of an hour after the first, the announcement is given up. */
+/**
+ * After 5 failures of a fail-closed hook an alert is raised; after 12, about a quarter of an hour after the first, the announcement is
+ * given up.
+ */
 const TOLD_AFTER = 5;
 const MAX_FAILED = 12;
 const BACKOFF = { firstMs: 1_000, maxMs: 300_000 };
 
-/** Says what is to be said now, in order for each clock. Gives the time of the next pass. */
+/** Sends all announcements that are due, in order for each clock. Returns the time of the next pass. */
 export async function announceWaiting(deps: AnnounceDeps): Promise<number | undefined> {
   const { store, clock } = deps;
   const now = clock.now();
@@ -52,7 +56,7 @@ export async function announceWaiting(deps: AnnounceDeps): Promise<number | unde
   return waiting.length === PAGE ? clock.now() : store.nextAnnouncement();
 }
 
-/** False when it is tried again later. */
+/** False when the announcement is tried again later. */
 async function tried(announcement: SlaAnnouncement, deps: AnnounceDeps): Promise<boolean> {
   const { store, clock, logger } = deps;
   let attempt = 0;
@@ -82,14 +86,14 @@ async function tried(announcement: SlaAnnouncement, deps: AnnounceDeps): Promise
   }
 }
 
-/** What was raised before ends all the same. That the rest is not announced is told by now. */
+/** An alert that was raised before ends all the same. Another alert reports by now that the rest is not announced. */
 async function giveUp(announcement: SlaAnnouncement, reason: string, deps: AnnounceDeps): Promise<void> {
   if (announcement.signal.state === "resolved") await raiseIt(announcement, deps);
   await decided(announcement.id, { status: "failed", reason }, deps);
 }
 
 /**
- * An alert about alerting: an announcement is not sent, because a hook that is to decide cannot. Its text is fixed, so that it stays one
+ * An alert about alerting: an announcement is not sent, because a hook that must decide cannot. Its text is fixed, so that it stays one
  * alert.
  */
 function undecided({ id, at, signal }: SlaAnnouncement) {
@@ -106,7 +110,7 @@ function undecided({ id, at, signal }: SlaAnnouncement) {
   };
 }
 
-/** `countAttempt` counts the attempt: what waits for its turn when the process ends was not tried. */
+/** `countAttempt` counts the attempt: an announcement that waits for its turn when the process ends was not tried. */
 async function announce(
   announcement: SlaAnnouncement,
   countAttempt: () => Promise<number>,
@@ -143,7 +147,10 @@ interface Fired extends DispatchOptions {
   dispatchId: string;
 }
 
-/** What hooks decide; undefined when they are not called again after too many crashes. Rejects with `UndecidedError` when one of them must decide. */
+/**
+ * The decision of hooks; undefined when they are not called again after too many crashes. Rejects with `UndecidedError` when one of them
+ * must decide.
+ */
 function ask(
   { id }: SlaAnnouncement,
   news: SlaNews,
@@ -182,7 +189,7 @@ async function decided(
   await Promise.all([store.updateAnnouncement(id, change), attempts.forget(owner)]);
 }
 
-/** It stays unsaid, and is not asked again. What was raised before ends all the same: an alert must not outlive its cause. */
+/** The announcement is not sent, and hooks are not asked again. An alert that was raised before ends: it must not outlive its cause. */
 async function vetoed(
   announcement: SlaAnnouncement,
   { cancelReason, cancelledBy }: { cancelReason?: string; cancelledBy?: string; data: SlaNews },
@@ -193,7 +200,7 @@ async function vetoed(
   await decided(announcement.id, { status: "vetoed", reason, by: cancelledBy }, deps);
 }
 
-/** What ends or changes an alert needs one: it may have been vetoed. */
+/** A signal that ends or changes an alert needs a raised alert: it may have been vetoed. */
 async function raiseIt(
   { clockId, episode, signal, news }: SlaAnnouncement,
   { store, raise }: AnnounceDeps,

@@ -1,6 +1,6 @@
 /**
  * The clocks of watched entities. Every change of one goes through `see`: the stored state of the entity, its state now, and one
- * transaction that moves its clocks and what they announce. It is called by the owner of an entity, and when a clock's time comes.
+ * transaction that moves its clocks and their announcements. The owner of an entity calls it, and it runs when a clock's time comes.
  */
 import type { SlaCase, SlaClock, SlaStore } from "../../domain/alerts/sla.js";
 import type { WatchedEntity, WatchedType } from "../../domain/alerts/watched.js";
@@ -18,21 +18,21 @@ const PAGE = 500;
 export interface ClocksDeps {
   store: SlaStore;
   policies(): readonly Policy[];
-  /** The truth about work, asked before anything is announced of it; undefined when it is not known there. */
+  /** The current state of work, asked before any announcement about it; undefined when its owner does not know it. */
   current?(type: WatchedType, id: string): Promise<WatchedEntity | undefined>;
   /** Clocks are processed again at this time. */
   wake(at: number): void;
-  /** There is something to announce. */
+  /** Announcements wait. */
   announce(): void;
   clock: Clock;
 }
 
-/** What is so with an entity. */
+/** The current facts of an entity. */
 export interface Sighting {
   entity: WatchedEntity;
-  /** What of it a policy's clock measures; none: there is nothing to measure. */
+  /** The spans of the entity that a policy's clock measures; none: there is nothing to measure. */
   spansFor(policy: Policy): readonly Span[];
-  /** Since when it is so. */
+  /** The time of the change. */
   changedAt?: number;
   holdUntil?: number;
   /** Written in the same transaction. */
@@ -50,7 +50,7 @@ export class Clocks {
     this.#deps = deps;
   }
 
-  /** One at a time for each entity; `sighting` is asked for when its turn has come. */
+  /** Runs one at a time for each entity; `sighting` is called when its turn has come. */
   see(type: WatchedType, id: string, sighting: () => Promise<Sighting | undefined>): Promise<void> {
     return this.#queue.run(`${type}:${id}`, async () => {
       const seen = await sighting();
@@ -58,12 +58,12 @@ export class Clocks {
     });
   }
 
-  /** A task or a mission, as it is told. */
+  /** A task or a mission, as its owner reports it. */
   seeWork(entity: WatchedEntity, extend?: Sighting["extend"]): Promise<void> {
     return this.see(entity.type, entity.id, async () => sightingOfWork(entity, extend));
   }
 
-  /** Follows the clocks that are due. Gives the time of the next one. */
+  /** Follows the clocks that are due. Returns the time of the next one. */
   async processDue(process: (clock: SlaClock) => Promise<void>): Promise<number | undefined> {
     const { store, clock } = this.#deps;
     const now = clock.now();
@@ -165,7 +165,7 @@ function sightingOfWork(entity: WatchedEntity, extend?: Sighting["extend"]): Sig
   };
 }
 
-/** Seconds that are read as milliseconds are dates of 1970; milliseconds that are multiplied once more are far beyond 2200. */
+/** Seconds that are read as milliseconds are dates of 1970; milliseconds that are multiplied by 1,000 again are far beyond 2200. */
 const EARLIEST = Date.UTC(1990, 0, 1);
 const LATEST = Date.UTC(2200, 0, 1);
 

@@ -1,4 +1,4 @@
-/** `sla:` in hookgate.yaml: business calendars, policies, and what a conversation is. */
+/** `sla:` in hookgate.yaml: business calendars, policies, and the definition of a conversation. */
 import { z } from "zod";
 import { WATCHED, WATCHED_TYPES, type WatchedType } from "../../domain/alerts/watched.js";
 import { ROLES } from "../../domain/chat/identity.js";
@@ -105,7 +105,7 @@ const policyConfig = z
     if (isConversation && policy.target === undefined) refuse("target", "a policy for conversations needs a target");
     if (policy.for !== "task" && policy.on_violated !== undefined)
       refuse("on_violated", `only tasks are ended by it; a ${policy.for} goes on`);
-    // Without its match it would be a policy for everything.
+    // Without its match the policy would apply to every entity.
     for (const message of policy.match === undefined ? [] : matchProblems(policy.match, policy.for))
       context.addIssue({ code: "custom", path: ["match"], message, params: { withParent: true } });
     if (policy.target !== undefined && policy.target <= 0) refuse("target", "expected more than no time");

@@ -1,9 +1,9 @@
-/** Clocks and policies as people see them: with what has been used and what is left at this moment. */
+/** Clocks and policies as people see them: with the used time and the time left at this moment. */
 import type { SlaClock, SlaMeasure } from "../../domain/alerts/sla.js";
 import { leftOf, usedOf } from "./clock/frame.js";
 import type { Policy } from "./policies/policies.js";
 
-/** A clock with what only its policy and calendar can tell. */
+/** A clock with the values that need its policy and calendar. */
 export interface ClockView {
   clock: SlaClock;
   /** Working time used, now or when it ended. */
@@ -11,7 +11,7 @@ export interface ClockView {
   percentUsed: number;
   /** Working time left; negative when it is overdue. */
   leftMs: number;
-  /** Outside working hours, so it does not run: until then. */
+  /** The end of the time outside working hours, in which the clock does not run. */
   resumesAt?: number | undefined;
   timezone?: string;
 }

@@ -1,4 +1,4 @@
-/** What commands, the console and reports ask of SLA clocks. */
+/** The queries and actions of commands, the console and reports on SLA clocks. */
 import type { SlaAnnouncement, SlaClock, SlaFilter, SlaStore } from "../../domain/alerts/sla.js";
 import type { Clock } from "../../lib/time/clock.js";
 import { type ClockView, describe, type PolicyView, viewOf } from "./desk-views.js";
@@ -8,20 +8,20 @@ import { type Attainment, attainmentOf } from "./report.js";
 
 export interface SlaDesk {
   list(filter: SlaFilter): Promise<{ clocks: ClockView[]; total: number }>;
-  /** By its id, the beginning of it, or the id or the name of what it watches. */
+  /** By the clock's id, the beginning of that id, or the id or the name of its entity. */
   find(id: string): Promise<ClockView[]>;
   announcements(clockId: string): Promise<SlaAnnouncement[]>;
   policies(): Promise<PolicyView[]>;
   report(fromMs: number, toMs: number): Promise<Attainment[]>;
-  /** More time for what an open clock watches. Undefined when there is none. Throws SLA_MOVED, SLA_NOT_LATER, SLA_PAUSED. */
+  /** More time for the entity of an open clock. Undefined when there is none. Throws SLA_MOVED, SLA_NOT_LATER, SLA_PAUSED. */
   extend(clockId: string, extension: Extension): Promise<ClockView | undefined>;
-  /** What people have given it so far; goes into buttons as `was`. */
+  /** People's extension of the clock so far; goes into buttons as `was`. */
   standOf(clock: SlaClock): number;
-  /** The share of targets that is aimed at, 0 to 1. */
+  /** The desired share of met targets, 0 to 1. */
   goal(): number;
   /** Ends a conversation, as answered. False when it is not open. */
   close(caseId: string, by: string): Promise<boolean>;
-  /** One of us takes a conversation. False when it is not open. */
+  /** An operator takes a conversation. False when it is not open. */
   claim(caseId: string, by: string): Promise<boolean>;
 }
 
@@ -35,7 +35,7 @@ export interface DeskDeps {
   clock: Clock;
 }
 
-/** Open clocks that are looked through for a name. */
+/** The limit of open clocks that are searched for a name. */
 const NAMED = 1_000;
 
 export function createDesk({ store, policies, extend, goal, close, claim, clock }: DeskDeps): SlaDesk {
@@ -45,7 +45,7 @@ export function createDesk({ store, policies, extend, goal, close, claim, clock 
       policies().find(({ id }) => id === one.policyId),
       clock.now(),
     );
-  /** Open clocks of what is called so, or has these words in its name. */
+  /** Open clocks of entities with this name, or with these words in their name. */
   async function byTitle(words: string): Promise<SlaClock[]> {
     const wanted = words.trim().toLowerCase();
     if (wanted === "") return [];

@@ -1,5 +1,5 @@
 /**
- * More time for what a clock watches. A task's or a mission's own deadline is moved by its owner, and the clock is computed from it; an
+ * More time for the entity of a clock. A task's or a mission's own deadline is moved by its owner, and the clock is computed from it; an
  * entity without a date of its own (a conversation, a target) gets more working time.
  */
 import type { Actor } from "../../domain/alerts/alert.js";
@@ -12,11 +12,11 @@ import { fingerprintOf } from "./clock/say.js";
 import type { Policy } from "./policies/policies.js";
 
 export interface Extension {
-  /** Working time on top: from when it is due, or from now when that is over. */
+  /** Added working time: from the due time, or from now when that is over. */
   byMs?: number;
-  /** Or until when. */
+  /** The new due time, instead of `byMs`. */
   toAt?: number;
-  /** The value of `standOf` when a person decided so: when it was moved meanwhile, the decision no longer applies. */
+  /** The value of `standOf` when the person decided: when the clock was moved meanwhile, the decision no longer applies. */
   was?: number;
   reason?: string;
   by: Actor;
@@ -28,20 +28,20 @@ export interface ExtendDeps {
   moveDeadline(clock: SlaClock, at: number, extension: Extension): Promise<void>;
   /** The clock of a target gets so much more working time. */
   addTime(clock: SlaClock, ms: number, extension: Extension): Promise<void>;
-  /** Into the history of its alert. */
+  /** Adds the extension to the history of the clock's alert. */
   extended(fingerprint: string, by: Actor, reason: string): Promise<void>;
-  /** The last person who did so. */
+  /** The last person who extended the clock. */
   whoExtended(fingerprint: string): Promise<{ by: string; at: number } | undefined>;
   get(id: string): Promise<SlaClock | undefined>;
   now(): number;
 }
 
-/** What people have given it so far: its date, or the working time on top of its target. */
+/** People's extension of the clock so far: its date, or the working time on top of its target. */
 export function standOf({ measure, entity, extendedMs }: SlaClock): number {
   return measure === "deadline" ? (entity.deadline ?? 0) : extendedMs;
 }
 
-/** The clock as it is then. Throws SLA_MOVED, SLA_NOT_LATER and what the owner of a deadline throws. */
+/** The clock after its extension. Throws SLA_MOVED, SLA_NOT_LATER and the errors of the owner of a deadline. */
 export async function extend(clock: SlaClock, extension: Extension, deps: ExtendDeps): Promise<SlaClock> {
   if (extension.was !== undefined && extension.was !== standOf(clock)) throw await moved(clock, deps);
   if (clock.measure === "deadline") await deps.moveDeadline(clock, laterDate(clock, extension, deps), extension);

@@ -5,9 +5,9 @@ import type { Policy } from "./policies/policies.js";
 export interface Attainment {
   policyId: string;
   measure: SlaMeasure;
-  /** Within the target of the policy. */
+  /** Clocks that ended within the target of the policy. */
   met: number;
-  /** Only because people gave more time. */
+  /** Clocks that met their target only because people gave more time. */
   metExtended: number;
   /** Answered by a hook within the target: not in `met`, and not in times and shares. */
   metByHook: number;
@@ -18,9 +18,9 @@ export interface Attainment {
   /** Closed without an answer before the target was missed. */
   unanswered: number;
   withdrawn: number;
-  /** Given more time by people. */
+  /** Clocks that people gave more time. */
   extended: number;
-  /** Open ones that are overdue now. */
+  /** Open clocks that are overdue now. */
   overdue: number;
   open: number;
   /** The fraction that met the target of the policy; absent when none ended and none was missed. */
@@ -51,7 +51,7 @@ export async function attainmentOf(
       const policy = policies.find(({ id }) => id === policyId);
       const tally = tallies.filter((one) => one.policyId === policyId);
       const own = all.filter((one) => one.policyId === policyId);
-      // A hook's answer in time says nothing about people; one that came too late is a customer who waited.
+      // A hook's answer in time shows nothing about people; one that came too late is a customer who waited.
       const counting = own.filter(({ met, isByHook }) => !met || !isByHook);
       const ended = own
         .filter(({ isAnswered, isByHook }) => isAnswered && !isByHook)
@@ -87,7 +87,7 @@ export async function attainmentOf(
   );
 }
 
-/** What was missed before the report starts counts on its first day. */
+/** A breach before the report starts counts on its first day. */
 function missedAt({ breachedAt, violatedAt, startedAt }: SlaClock, fromMs: number) {
   return { endedAt: Math.max(breachedAt ?? violatedAt ?? startedAt, fromMs), met: false, isMetExtended: false };
 }

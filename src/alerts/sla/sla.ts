@@ -1,7 +1,7 @@
 /**
- * SLA clocks, composed: policies and calendars from the configuration, clocks of tasks, missions and conversations, and what they
- * announce. Each key of `Work` reads rows: what is due next, what is to be announced, what is to be computed again, and all
- * after the clock of the system was set.
+ * SLA clocks, composed: policies and calendars from the configuration, clocks of tasks, missions and conversations, and their
+ * announcements. Each key of `Work` reads rows: clocks that are due next, waiting announcements, clocks to compute again, and all after the
+ * clock of the system was set.
  */
 import type { Actor } from "../../domain/alerts/alert.js";
 import type { RaiseAlert } from "../../domain/alerts/alert-signal.js";
@@ -29,15 +29,15 @@ export interface SlaDeps {
   registry: AnnounceDeps["registry"];
   attempts: AnnounceDeps["attempts"];
   raise: RaiseAlert;
-  /** The truth about work, by its owner: asked before anything is announced. */
+  /** The current state of work, by its owner: asked before any announcement. */
   current?(type: WatchedType, id: string): Promise<WatchedEntity | undefined>;
-  /** Ends a task that is late, where its policy says so. Once more does nothing. */
+  /** Ends a task that is late, where its policy demands that. A second call does nothing. */
   fail?(taskId: string, policyId: string): Promise<void>;
   /** All open work: asked for when policies have changed. */
   openWork?(): AsyncIterable<WatchedEntity>;
   /** Sets the own deadline of a task or a mission, by its owner. */
   moveDeadline?(entity: WatchedEntity, at: number, by: Actor, reason: string | undefined): Promise<void>;
-  /** People gave more time: for the history of its alert. */
+  /** People gave more time: for the history of the clock's alert. */
   extended?: ExtendDeps["extended"];
   whoExtended?: ExtendDeps["whoExtended"];
   linkTo?: LinkTo;
@@ -49,15 +49,15 @@ export interface SlaDeps {
 }
 
 export interface Sla {
-  /** Told of tasks and missions. Rejects with SLA_DATE_INVALID. */
+  /** Called with changed tasks and missions. Rejects with SLA_DATE_INVALID. */
   readonly changed: EntityChanged;
-  /** For the gateway: what it saw, when it is on disk. */
+  /** Takes the gateway's sightings, when they are on disk. */
   readonly conversations: ConversationWatch;
   readonly desk: SlaDesk;
-  /** Loads calendars and resumes what is stored. Rejects with SLA_CALENDAR_INVALID. */
+  /** Loads calendars and resumes the stored clocks. Rejects with SLA_CALENDAR_INVALID. */
   start(): Promise<void>;
   /**
-   * Other policies: resolves, when all they need is there, with what puts them in force; clocks are computed again afterwards. Rejects
+   * Other policies: when they are loaded, resolves with a function that puts them in force; clocks are computed again afterwards. Rejects
    * with SLA_CALENDAR_INVALID.
    */
   prepare(config: SlaConfig): Promise<() => void>;
@@ -67,7 +67,7 @@ export interface Sla {
   stop(): Promise<void>;
 }
 
-/** The keys of its work. */
+/** The keys of the work of SLA clocks. */
 const DUE = "due";
 const SAY = "say";
 const RECALCULATE = "recalculate";
@@ -77,7 +77,7 @@ const PAGE = 500;
 /** The cursor of the policies with which conversations were computed. */
 const POLICIES = "policies";
 
-/** Without policies it holds no clock, no timer and no library. */
+/** Without policies there is no clock, no timer and no loaded library. */
 export function createSla(deps: SlaDeps): Sla {
   return new FollowedWork(deps);
 }
@@ -232,7 +232,7 @@ class FollowedWork implements Sla {
   }
 
   async #processDueClocks(): Promise<number | undefined> {
-    // What platforms deliver from a time when the gateway did not listen may end a clock that looks overdue.
+    // Messages that platforms deliver from a time when the gateway did not listen may end a clock that looks overdue.
     if (this.#deps.clock.now() < this.#quietUntil) return this.#quietUntil;
     return this.#clocks.processDue((due) => this.#followAgain(due));
   }
@@ -249,7 +249,7 @@ class FollowedWork implements Sla {
     this.#wake(CLOCK_SET);
   }
 
-  /** The system clock was ahead and is right again: what was announced as overdue at a time to come is not overdue. */
+  /** The system clock was ahead and is right again: a clock that was announced as overdue at a time to come is not overdue. */
   async #lookAtOverdueAgain(): Promise<undefined> {
     const { store, clock } = this.#deps;
     const early: SlaClock[] = [];

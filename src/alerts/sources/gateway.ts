@@ -1,4 +1,7 @@
-/** Alerts about the gateway itself: a platform that stays away, a damaged database, messages that could not be delivered and wait for an operator, new messages that are held back. */
+/**
+ * Alerts about the gateway itself: a platform that stays away, a damaged database, messages that could not be delivered and wait for an
+ * operator, new messages that are held back.
+ */
 import type { AlertSignal } from "../../domain/alerts/alert-signal.js";
 import type { Clock } from "../../lib/time/clock.js";
 import { formatDuration } from "../../lib/time/duration.js";
@@ -21,7 +24,7 @@ export interface GatewayFacts {
 interface Deps {
   config(): AlertsConfig["watch_gateway"];
   status(): Promise<GatewayFacts>;
-  /** Those among the messages that wait for an operator, in words; undefined when there is none. */
+  /** The pages among the messages that wait for an operator, in words; undefined when there is none. */
   lostPages(): Promise<string | undefined>;
   nameOf(conversation: string): string;
   raiseOwn(signal: Omit<AlertSignal, "episode" | "at">): Promise<void>;

@@ -1,4 +1,4 @@
-/** What the time does to an alert: snoozes end, acknowledgements lapse, what its source forgot expires. */
+/** The effects of time on an alert: snoozes end, acknowledgements lapse, an alert that its source forgot expires. */
 import { type Alert, isOpen } from "../../domain/alerts/alert.js";
 import type { Alerting } from "../alerting.js";
 import { CLOCK, type Plan } from "../plan.js";
@@ -37,7 +37,7 @@ export function age(plan: Plan, { config }: Alerting): void {
   plan.lookAgainAt(alert.ack?.until);
 }
 
-/** The clock was ahead and is right again: what seems to be of a time to come is of now, and lengths stay. */
+/** The clock was ahead and is right again: times that seem to be in the future become now, and durations stay. */
 function takeBack(alert: Alert, now: number): void {
   for (const field of ["raisedAt", "since", "firedAt", "confirmedAt", "escalateFrom", "lapsedAt"] as const)
     if ((alert[field] ?? now) > now) alert[field] = now;

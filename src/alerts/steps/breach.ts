@@ -1,7 +1,7 @@
 /**
  * A warning that breaks, an alert whose snooze or silence ended, one that fires and joins a card of many, and a clock that is overdue again
- * on its former card, are posted as a new message: their card is only edited, which notifies no one. It is the first notice of the breach, and
- * may be the only one after a snooze. In quiet hours it waits for their end.
+ * on its former card, are posted as a new message: their card is only edited, which notifies no one. The message is the first notice of the
+ * breach, and may be the only one after a snooze. In quiet hours it waits for their end.
  */
 import type { Alert, NewNotice, Notice } from "../../domain/alerts/alert.js";
 import { noticeText } from "../../domain/alerts/notice-words.js";
@@ -36,13 +36,13 @@ function noticeOf(plan: Plan, { config }: Pick<Alerting, "config">): Words | und
   const { alert, now, isNew, events } = plan;
   const { woken } = alert;
   const isFiring = alert.state === "firing";
-  // The person who wakes an alert knows that it is awake. What a rule keeps quiet is announced when the rule ends.
+  // The person who wakes an alert knows that it is awake. An alert that a rule keeps quiet is announced when the rule ends.
   if (woken && alert.state !== "silenced" && alert.state !== "inhibited") {
     delete alert.woken;
     const sentences = [`The snooze ended (${woken.by} snoozed it)`];
     const mentions = snoozer(woken, config, now);
     if (isFiring) return { key: `wake:${now}`, sentences, mentions };
-    // It is acknowledged as before, and who wanted to hear of it later does.
+    // The alert is acknowledged as before, and the person who snoozed it is notified now.
     if (alert.state !== "acked") return undefined;
     return { key: wokenKey(now), sentences, mentions };
   }
@@ -75,7 +75,7 @@ export function isOfWoken({ key }: Pick<NewNotice, "key">, { state, since }: Pic
   return state === "acked" && key === wokenKey(since);
 }
 
-/** As `isOfWoken`, until the acknowledgement ended: what it says of that is old. */
+/** Like `isOfWoken`, until the acknowledgement ended: the notice mentions an acknowledgement that is over. */
 export function wasOfWoken(notice: Pick<NewNotice, "key">, alert: Pick<Alert, "state" | "since">): boolean {
   return notice.key.startsWith(WOKEN) && !isOfWoken(notice, alert);
 }

@@ -12,7 +12,10 @@ export function mentionedBy(step: Step, { standIns }: Reach, alerting: Alerting,
   return named([...accountsOf(step.mention, alerting.config, now), ...stepping], alerting);
 }
 
-/** Whom the page of a chat that takes no alerts may mention when it is posted, which may be long after this. Not who may have been notified by a page in doubt. */
+/**
+ * The people whom the page of a chat that takes no alerts may mention when it is posted later. Not people whom a page in doubt may have
+ * notified.
+ */
 export function mentionedAt(
   destination: string,
   mentioned: readonly Mentioned[],
@@ -26,7 +29,7 @@ export function mentionedAt(
   });
 }
 
-/** What a message there says. Undefined: no chat, as in the history and for a webhook. */
+/** The sentences of a message in this chat. Undefined: no chat, as in the history and for a webhook. */
 export function sentencesFor(
   at: string | undefined,
   step: Step,
@@ -43,7 +46,7 @@ export function namesOf(accounts: readonly Mentioned[], alerting: Pick<Alerting,
   return [...new Set(named(accounts, alerting).map(({ name }) => name))].join(", ");
 }
 
-/** What a copy of a page there says of a person whom no copy notifies, or only one in a private chat. */
+/** The sentence of a page's copy about a person whom no copy notifies, or only one in a private chat. */
 export function uncalledText(
   accounts: readonly Mentioned[],
   chat: string,
@@ -55,7 +58,7 @@ export function uncalledText(
   return `${why} and ${isDirect ? "is notified in a private chat" : NOT_NOW}`;
 }
 
-/** Why no account of it can be mentioned anywhere: no person is on call, or the person has none. */
+/** Why no account of this mention can be mentioned anywhere: no person is on call, or the person has no account. */
 export function missingOf(one: string, { config, nameOf }: Pick<Alerting, "config" | "nameOf">, now: number) {
   if (accountsOf([one], config, now).length > 0) return undefined;
   const name = rotaOf(one);
@@ -66,7 +69,7 @@ export function missingOf(one: string, { config, nameOf }: Pick<Alerting, "confi
     : `${nameOf(person)} has no account in \`alerts.people\``;
 }
 
-/** Those of these people whose private chats all refuse alerts: they have blocked the bot, or never wrote to it. */
+/** People among these whose private chats all refuse alerts: they have blocked the bot, or never wrote to it. */
 export function refusedOf(mention: readonly string[], alerting: Calling, now: number): string | undefined {
   const accounts = accountsOf(mention, alerting.config, now);
   const refused = accounts.filter(({ name }) => {
@@ -124,7 +127,7 @@ function whyNot(
 ): string {
   const chats = placesFor(accounts, chatsOf(reach), reach.elsewhere, alerting);
   const shared = chats.filter((place) => alerting.personOf(place) === undefined);
-  // What became of the private chat is said after this.
+  // A later sentence reports the fate of the private message.
   const here = chat === undefined ? undefined : placesFor(accounts, [chat], reach.elsewhere, alerting);
   const places = here ?? (shared.length > 0 ? shared : chats);
   const why = whyNotIn(accounts, chat, places, alerting, refusedChat(accounts, alerting, now));
@@ -146,7 +149,7 @@ function whyNotIn(
   const readersOf = (place: string) => accounts.filter(({ ref }) => !readers.cannotRead(place, ref));
   const refusing = places.find((place) => isReached(place, readersOf(place), personOf));
   const both = (why: string) => (besides === undefined ? why : `${why}; ${besides}`);
-  // It is read when the chat takes messages again, or at the fallback.
+  // The page is read when the chat takes messages again, or at the fallback.
   if (refusing !== undefined && refusing === chat)
     return `${namesOf(accounts, alerting)}${NOT_IN}${shownAs(refusing, placeName)}${WHEN_DUE} (${both("it took no alerts")})`;
   if (refusing !== undefined && inDoubtAt?.includes(refusing))
@@ -165,7 +168,7 @@ function whyNotIn(
   return `${namesOf(accounts, alerting)} ${isTheirs ? "is not in this private chat" : where}${alone}`;
 }
 
-/** Where the person has one, and it takes none. */
+/** Why the person's private chats take no alerts; undefined when there is none, or when one takes them. */
 function refusedChat(
   accounts: readonly Mentioned[],
   { direct, inhibitors, inDoubtAt }: Calling,
@@ -178,11 +181,11 @@ function refusedChat(
   return `the private chat takes no alerts now${isTried ? ", and is tried again" : ""}`;
 }
 
-/** Before the reasons: a text that is cut has it. */
+/** The result is before the reasons, so that a text that is cut still has it. */
 const resultOf = ({ isUnreached }: Reach, { inDoubtAt }: Calling) =>
   isUnreached ? [inDoubtAt === undefined ? UNNOTIFIED : UNCERTAIN] : [];
 
-/** Where else people read it. */
+/** The other chats where people read the page. */
 function whereOf(chat: string | undefined, { elsewhere, informed }: Reach, { placeName }: Calling): string[] {
   if (chat !== undefined && elsewhere.includes(chat)) return ["It is posted here as well"];
   const others = informed.filter((one) => one !== chat);
@@ -191,7 +194,7 @@ function whereOf(chat: string | undefined, { elsewhere, informed }: Reach, { pla
     : [`It is posted in ${[...new Set(others.map((one) => shownAs(one, placeName)))].join(", ")} as well`];
 }
 
-/** True when it is written; a page that is posted later may notify them. */
+/** The sentence is true when it is written; a page that is posted later may notify them. */
 export const UNNOTIFIED = "This step notifies none of its people";
 const UNCERTAIN = "It is not certain that this step notified any of its people";
 
@@ -199,7 +202,7 @@ const NOT_IN = " could not be notified in ";
 const WHEN_DUE = " when this step was due";
 const NOT_NOW = "cannot be notified now";
 
-/** Whether this sentence of a page says of the person that no message notified them when it was written. */
+/** Whether this sentence of a page reports that no message notified the person when it was written. */
 export const couldNotBeNotified = (name: string, sentence: string) =>
   (sentence.startsWith(`${name}${NOT_IN}`) && sentence.includes(WHEN_DUE)) ||
   (sentence.startsWith(`${name} `) && sentence.endsWith(NOT_NOW));

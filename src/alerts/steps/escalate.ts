@@ -1,4 +1,7 @@
-/** Notifies others, step by step, until an operator acknowledges: each route its own steps. A step that notifies none of its people says so, and goes to the fallback as well. */
+/**
+ * Notifies others, step by step, until an operator acknowledges: each route its own steps. A step that notifies none of its people reports
+ * that, and goes to the fallback as well.
+ */
 import {
   type Actor,
   type Alert,
@@ -37,7 +40,7 @@ import { quietEnd, quietHours } from "./quiet-hours.js";
 import { isRepeated } from "./remind.js";
 import type { Route } from "./route.js";
 
-/** In the key of a text that a private message was lost. */
+/** In the key of a notice that reports a lost private message. */
 const LOST = ":lost:";
 export const lostKey = (key: string, lostAt: string) => `${key}${LOST}${lostAt}`;
 
@@ -65,16 +68,16 @@ export function stepOf(key: string): { route: string; step: string } | undefined
   return route === undefined || step === undefined ? undefined : { route, step };
 }
 
-/** The part of the key that all messages of a step have. Undefined for what is about no step. */
+/** The part of the key that all messages of a step have. Undefined for a notice that is about no step. */
 export const stepIn = (key: string) => /^escalation:[^:]*:.*?:\d+(?=:|$)/.exec(key)?.[0];
 
-/** It is about a step that was taken again because a chat refused its page. */
+/** The notice is about a step that was taken again because a chat refused its page. */
 export const isInstead = (key: string) => key.includes(INSTEAD_OF);
 
-/** It calls people, and does not only say what became of such a message. */
+/** The notice calls people, and does not only report the fate of such a message. */
 export const isPageKey = (key: string) => stepIn(key) !== undefined && !key.includes(LOST);
 
-/** 0 for what is about no step. */
+/** 0 for a notice that is about no step. */
 export const stepNumber = (key: string) => Number(stepIn(key)?.split(":").at(-1) ?? 0);
 
 export async function escalate(plan: Plan, routes: readonly Route[], alerting: Alerting): Promise<void> {
@@ -106,13 +109,13 @@ async function escalateBy(
   alerting: Alerting,
 ): Promise<void> {
   const { alert, now } = plan;
-  // Not told yet where this one leads: what follows waits for that.
+  // No place of this route shows the alert yet: its steps wait for that.
   if (route.settings.escalate.length === 0 || placesOf(plan, route, routes).length === 0) return;
   for (let by = asker; ; by = undefined) {
     const urging = urgingOf(alert, route);
     const from = Math.max(alert.escalateFrom ?? now, urging.since ?? 0);
     const left = stepsToCome(alert, route);
-    // One that follows after reminders, which may never be sent, holds up none that has a time.
+    // A step that follows after reminders, which may never be sent, holds up none that has a time.
     const isKnown = ({ step }: NumberedStep) => dueAtOf(step, from, urging.reminders) !== undefined;
     const next = by === undefined ? left.find(isKnown) : left[0];
     if (next === undefined) return;
@@ -122,7 +125,7 @@ async function escalateBy(
       if (alert.state === "firing") plan.lookAgainAt(dueAt);
       return;
     }
-    // Only a step that falls due by time can be late: nothing looked at the alert when it was to be.
+    // Only a step that falls due by time can be late: the alert was not processed at that time.
     const isTimed = by === undefined && step.after !== undefined && dueAt !== undefined;
     const lateMs = isTimed ? now - Math.max(dueAt, plan.was.nextAt ?? now) : 0;
     await askReaders(step, placesOf(plan, route, routes), alerting);
@@ -167,7 +170,7 @@ async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alertin
     (reach.elsewhere.length > 0 && (!lostPage.isPrivate || reach.standIns.length > 0)) ||
     callsOthers(reach, page, arrived, around);
   if (!isNews) {
-    // The copies say whom they do not notify.
+    // The copies report the people whom they do not notify.
     for (const one of lostPage.isPrivate || lostPage.isCopy ? [] : plan.notices.filter((other) => other.key === key)) {
       const news = sentencesFor(one.destination, step, reach, around, now);
       if (one.copy) one.copy = { ...one.copy, sentences: [...one.copy.sentences, ...news] };
@@ -193,7 +196,9 @@ async function callAgain(plan: Plan, routes: readonly Route[], alerting: Alertin
   );
 }
 
-/** The step as it is now. Where the settings have it no longer, or it calls no one, the people whom the page called are called all the same. */
+/**
+ * The step as it is now. Where the settings have it no longer, or it calls no one, the people whom the page called are called all the same.
+ */
 function stepAgain(
   urging: Urging,
   { route: name, place }: LostPage,
@@ -210,7 +215,10 @@ function stepAgain(
   return { route, step: { to: [], mention: [...new Set(mention)] } };
 }
 
-/** In a private chat that has no page of the step yet; or where the alert is posted, and none of its messages that arrived notifies that person. */
+/**
+ * In a private chat that has no page of the step yet; or where the alert is posted, and none of its messages that arrived notifies that
+ * person.
+ */
 function callsOthers(
   { arriving, notified, posted }: Reach,
   page: readonly Pick<Notice, "destination">[],
@@ -229,7 +237,7 @@ function callsOthers(
   );
 }
 
-/** The alert that says that the chat refuses messages is raised after this. */
+/** The alert that reports that the chat refuses messages is raised after this. */
 function withChat(chat: string, refusal: string | undefined, alerting: Alerting): Alerting {
   const { inhibitors } = alerting;
   const refuses = (one: string) => (one === chat ? refusal !== undefined : inhibitors.refuses(one));
@@ -238,13 +246,13 @@ function withChat(chat: string, refusal: string | undefined, alerting: Alerting)
   return { ...alerting, inhibitors: { ...inhibitors, refuses, takesNone, refusalOf } };
 }
 
-/** A person asked for the page, who wants others to be notified now. */
+/** The person who asked for the page wants others to be notified now. */
 export const withoutQuietHours = <T extends Pick<Alerting, "config">>(alerting: T): T => ({
   ...alerting,
   config: { ...alerting.config, destinations: {} },
 });
 
-/** By time or by count, the first of the two; a step without either comes at once. */
+/** The due time by time or by count, the first of the two; a step without either comes at once. */
 function dueAtOf({ after, reminders }: Step, from: number, reminded: number): number | undefined {
   if (reminders !== undefined && reminded >= reminders) return from;
   if (after !== undefined) return from + after;
@@ -255,11 +263,11 @@ interface Taking {
   route: Route;
   routes: readonly Route[];
   urging: Urging;
-  /** Its place in the settings, from 1. */
+  /** The step's place in the settings, from 1. */
   number: number;
   by: Actor;
   lateMs: number;
-  /** The step was taken already, and this chat refused its page, which may have been for other people than those of now. */
+  /** The step was taken already, and this chat refused its page, which may have been for other people than the current ones. */
   insteadOf?: LostPage & { taken: TakenStep; isForOthers: boolean };
   /** The messages of the step from when it was taken first, without those that their chats refused. */
   page?: readonly Notice[];
@@ -296,9 +304,9 @@ function take(
   const chats = [...reach.posted, ...reach.elsewhere, ...reach.direct.map(({ destination }) => destination)];
   note(taken, reach, alerting);
   const facts = (at: string | undefined) => sentencesFor(at, step, reach, alerting, now);
-  // These have it already, without what is new.
+  // These chats have the page already, without the news.
   const keyThere = insteadOf === undefined ? key : `${ofStep}${INSTEAD_OF}${insteadOf.destination}${end}`;
-  // A copy of the page that was lost is posted there, with what is new in the same message.
+  // A copy of the page that was lost is posted there, with the news in the same message.
   const copied =
     insteadOf?.isPrivate === false
       ? plan.notices.flatMap(({ key: its, destination }) => (its === ofStep ? [destination] : []))
@@ -309,7 +317,7 @@ function take(
   const changed = insteadOf?.isForOthers && names !== "" ? [changedText(names)] : [];
   for (const destination of new Set([...reach.posted, ...reach.elsewhere, ...copied])) {
     if (destination === insteadOf?.destination) continue;
-    // It did not get the page itself, which is why there was a copy.
+    // The chat did not get the page itself, which is why there was a copy.
     if (insteadOf?.isCopy && reach.posted.includes(destination) && alerting.inhibitors.refuses(destination)) continue;
     const { waited, waitedSince } = waitingAt(plan, destination, now - lateMs, alerting);
     const news = [...facts(destination), ...waited];
@@ -331,7 +339,7 @@ function take(
   plan.record("escalate", by, [first, ...facts(undefined), ...waitingIn(plan, chats, alerting), ...last].join(". "));
 }
 
-/** A person may take those that do not come by themselves. */
+/** The last sentence of a page: a person may take steps that do not come by themselves. */
 export function lastText(alert: Pick<Alert, "urged" | "severity">, route: Route): string[] {
   if (stepsByThemselves(alert, route).length > 0) return [];
   return [nextStepOf(alert, route) === undefined ? "This was the last step" : "No further step follows by itself"];
@@ -361,11 +369,11 @@ function countStep({ alert }: Plan, urging: Urging, step: TakenStep): void {
   urging.taken = [...(urging.taken ?? []), step];
 }
 
-/** For chats that have the page, and read that other people are notified now. */
+/** The sentence for chats that have the page: other people are notified now. */
 const lostText = ({ destination, fate }: LostPage, placeName: Alerting["placeName"]) =>
   `The page in ${shownAs(destination, placeName)} ${LOSSES[fate]}`;
 
-/** Whether the people of the step got it, for the card. */
+/** Notes whether the people of the step got its page, for the card. */
 export function note(taken: TakenStep, { isCalled, arriving, isUnreached }: Reach, { inDoubtAt }: Alerting): void {
   delete taken.isUnreached;
   delete taken.direct;
@@ -386,13 +394,13 @@ function waitingAt(plan: Plan, destination: string, dueAt: number, alerting: Ale
   return isQuiet ? { waited: [WAITED], waitedSince: dueAt } : { waited: [] };
 }
 
-/** For the history, which must not say that a page was sent which waits for a morning. */
+/** For the history, which must not report a page as sent that waits for a morning. */
 export const waitingIn = (plan: Plan, chats: readonly string[], alerting: Alerting) =>
   chats.flatMap((chat) =>
     quietEnd(plan, chat, alerting) === undefined ? [] : [`It ${waitsText(chat, alerting.placeName)}`],
   );
 
-/** Without the time: these quiet hours may change. */
+/** The text has no time, because these quiet hours may change. */
 export const waitsText = (chat: string, placeName: Alerting["placeName"]) =>
   `waits in ${shownAs(chat, placeName)} until its quiet hours end`;
 
@@ -407,7 +415,7 @@ export function notify(
     mentioned: readonly Mentioned[];
     group: string;
     words: NoticeWords;
-    /** When its step was due, where that is known. */
+    /** When the step was due, where that is known. */
     dueAt?: number | undefined;
   },
   alerting: Alerting,
@@ -415,7 +423,7 @@ export function notify(
   const { alert, now } = plan;
   const { key, mentioned, group, words } = notice;
   const dueAt = quietEnd(plan, destination, alerting);
-  // What does not reach a chat is not posted in that chat.
+  // An alert about messages that do not reach a chat is not posted in that chat.
   if (alert.signal.source.kind === OWN_KIND && alert.signal.labels.destination === destination) return;
   if (alerting.inhibitors.refusalOf(destination, now) !== undefined) return;
   const isHook = /^https?:/.test(destination);
@@ -440,7 +448,7 @@ export function notify(
   });
 }
 
-/** The card of the alert that is told there only when quiet hours end. */
+/** The card of an alert that the chat shows only when quiet hours end. */
 function waitingCard({ places, knownPlaces }: Plan, chat: string): Pick<Place, "group"> | undefined {
   const known = knownPlaces.find((one) => one.destination === chat && one.isWaiting);
   const place = places.findLast((one) => one.destination === chat) ?? known;

@@ -1,4 +1,4 @@
-/** What could not be told at one place is told at another; whom an escalation called is called there. */
+/** Sends a message that did not reach one place to another; people whom an escalation called are called there. */
 
 import {
   type Actor,
@@ -33,13 +33,13 @@ export interface Undelivered extends Loss {
   notice?: Unsaid;
   /** Names of its people whom another message of the same step notifies. */
   called?: readonly string[];
-  /** Its card failed there before. */
+  /** The alert's card failed there before. */
   isAgain?: boolean;
 }
 
 const privateMessage = (name: string, fate: string) => `The private message to ${name} ${fate}`;
 
-/** What a copy of a private message says, without the words of that message. Undefined for other notices. */
+/** The report of a lost private message in its copy, without the words of that message. Undefined for other notices. */
 export const lostPrivately = ({ sentTo, copy }: NoticeWords): string | undefined =>
   sentTo === undefined || copy === undefined ? undefined : privateMessage(sentTo, copy.fate);
 
@@ -53,12 +53,12 @@ export function fallback(
   const { config, admins, inhibitors } = alerting;
   const { alert, now, knownPlaces } = plan;
   if (!isOpen(alert.state)) {
-    // The history says that the step was taken. What only waited is `unposted`.
+    // The history reports the step as taken. A page that only waited is `unposted`.
     if (notice?.kind === "escalation" && loss.fate !== "unsent" && loss.fate !== "waiting" && loss.fate !== "paused")
       recordLoss(plan, destination, notice, loss, alerting);
     return;
   }
-  // Nothing about this chat is told elsewhere a second time.
+  // A message about this chat goes to no second place.
   if (isAboutPlace(alert)) {
     if (!isAgain) recordLoss(plan, destination, notice, loss, alerting);
     return;
@@ -67,7 +67,7 @@ export function fallback(
   const elsewhere = [...fallbacks(config, () => admins().map(formatAddress), [destination])];
   // No chat there takes it: the chats that show the alert get the text, and the mentions.
   if (elsewhere.every(inhibitors.takesNone)) {
-    // The people whom a step called in a private chat have it.
+    // The people whom a step called in a private chat have the alert.
     const taken = Object.values(alert.urged ?? {}).flatMap((urging) => urging.taken ?? []);
     const direct = taken.flatMap((step) => step.direct ?? []);
     const without = [destination, ...direct];
@@ -83,7 +83,7 @@ export function fallback(
   const whom = name === undefined ? (notice?.mentions ?? []).map(readMention) : accountsOf([name], config, now);
   const mentions = name === undefined ? (notice?.mentions ?? []) : whom.map(({ ref }) => `${ref}|${name}`);
   if (notice && calls(destination, whom, alerting)) noteFate(plan, destination, notice, loss);
-  // What only waits is called elsewhere when its platform is away.
+  // People whom a waiting page calls are called elsewhere only when its platform is away.
   const isLost = inhibitors.isAway(destination) || (loss.fate !== "unsent" && loss.fate !== "waiting");
   const others = mentions.filter((one) => !called.includes(readMention(one).name));
   if (isLost && notice && (name === undefined || notice.copy !== undefined))
@@ -93,7 +93,7 @@ export function fallback(
     const copy = { ...notice, alertId: alert.id, key: keyOfCopy(plan, notice, mentions), dueAt: now };
     const fate = fateOf(notice, destination, loss, alerting);
     const isPrivate = name !== undefined;
-    // A step that is taken again calls them in private chats itself, and says whom its messages do not notify.
+    // A step that is taken again calls its people in private chats itself, and reports the people whom its messages do not notify.
     const isTakenAgain = isPrivate || plan.lostPage !== undefined;
     const reachable = isPrivate ? [] : privateChats(others, elsewhere, destination, alerting);
     const direct = isTakenAgain ? [] : reachable;
@@ -119,7 +119,7 @@ export function fallback(
         );
       plan.notices.push({ ...copy, copy: fate, destination: one, mentions: [] });
     }
-    // Such a step is posted in every chat that shows the alert, which may be others by now.
+    // A step that is taken again is posted in every chat that shows the alert, which may be others by now.
     const chats = plan.lostPage === undefined ? [] : plan.destinations.filter((one) => one !== destination);
     const isCalled = (person: readonly Mentioned[]) => chats.some((chat) => isReachedNow(chat, person, alerting));
     left.push(...uncalled.filter((person) => !isDirect(person) && !isCalled(person)).flat());
@@ -144,7 +144,7 @@ function keyOfCopy({ alert }: Plan, { key, copy, sentTo }: Unsaid, mentions: rea
   return sentTo === undefined || known.includes(`${step} ${sentTo}`) ? key : copyKey(key, sentTo);
 }
 
-/** Which message it was, and no more than is known of it. */
+/** Records which message was lost, and only the known facts about it. */
 function recordLoss(
   plan: Plan,
   destination: string,
@@ -161,8 +161,8 @@ function recordLoss(
 }
 
 /**
- * In the history: what besides the card of its alert did not arrive. Stored, and compared by `isLossOf`: lines of earlier versions have
- * this form. A new form must still recognise the old one.
+ * In the history: the message besides the card of its alert that did not arrive. Stored, and compared by `isLossOf`: lines of earlier
+ * versions have this form. A new form must still recognise the old one.
  */
 const quoted = (words: NoticeWords) => ` "${nameOfNotice(words)}": `;
 
@@ -173,10 +173,10 @@ export function isLossOf({ event, actor, reason = "" }: AlertEvent, notice: Noti
 
 const LOST: ReadonlySet<string> = new Set(["undelivered", "in_doubt"]);
 
-/** Whether this line of the history is about what became of a message: nothing happened to its alert. */
+/** Whether this line of the history is about the fate of a message: nothing happened to its alert. */
 export const isOfOutbox = ({ actor: { name, source } }: AlertEvent) => name === OUTBOX_NAME && source === "gateway";
 
-/** Into the history, which says that the step was taken. */
+/** Adds the unposted page to the history, which reports that the step was taken. */
 export function unposted(
   plan: Plan,
   {
@@ -201,7 +201,7 @@ export interface Posted {
   mentioned: readonly string[];
 }
 
-/** Into the history: an operator had the alert when the page was due, or its chat had not taken it. */
+/** Adds a late page to the history: an operator had the alert when the page was due, or its chat had not taken it. */
 export function posted(
   plan: Plan,
   { destination, notice, dueAt, hold, mentioned }: Posted,
@@ -213,10 +213,13 @@ export function posted(
   plan.record("posted", OUTBOX(destination), `${what}: it was due ${new Date(dueAt).toISOString()}${why}${whom}`);
 }
 
-/** How the line of the history about a late message starts. Stored, and compared by `isPostedOf`: a new form must still recognise the old one. */
+/**
+ * How the line of the history about a late message starts. Stored, and compared by `isPostedOf`: a new form must still recognise the old
+ * one.
+ */
 const namedPosted = (words: NoticeWords) => `"${nameOfNotice(words)}" in `;
 
-/** Whether this line of the history says that this message was posted late. */
+/** Whether this line of the history reports that this message was posted late. */
 export function isPostedOf({ event, actor, reason = "" }: AlertEvent, notice: Notice): boolean {
   return event === "posted" && actor.id === notice.destination && reason.startsWith(namedPosted(notice));
 }
@@ -227,7 +230,7 @@ const OUTBOX = (destination: string): Actor => ({ id: destination, name: OUTBOX_
 /** The part of a message about an alert that names the step or the reminder. */
 export const nameOfNotice = ({ sentences: [name = ""] }: NoticeWords) => name;
 
-/** For its copy. No alert says of a chat that its copy is in doubt. */
+/** The fate for the copy. No alert about a chat is raised because its copy is in doubt. */
 function fateOf({ copy }: Unsaid, destination: string, { fate, reason }: Loss, { placeName }: Alerting): NoticeCopy {
   if (copy && fate !== "in doubt") return copy;
   const where = `(it ${LOSSES[fate]} at ${shownAs(destination, placeName)}${fate === "paused" ? `; ${reason}` : ""})`;
@@ -281,7 +284,7 @@ function callWithout(
   alerting: Alerting,
 ): void {
   const lost = takenStepOf(plan, key);
-  // One that called no one is not news a second time.
+  // A page that called no one is not news a second time.
   if (lost === undefined || unreachedStep(key) !== undefined) return;
   const { step, ...of } = lost;
   const certain = copies.filter((one) => !step.inDoubtAt?.includes(one));
@@ -322,7 +325,7 @@ function correct(
       key: lostKey(notice.key, lostAt),
       sentences,
       mentions: [],
-      // The admins have it, and no one has to act on it in the night.
+      // The admins have the alert, and no one has to act on this notice in the night.
       dueAt: quietEnd(plan, destination, alerting) ?? now,
     });
 }

@@ -8,7 +8,7 @@ import { Plan } from "../plan.js";
 import { restart } from "../urging.js";
 import { reopenWithinOf } from "./route.js";
 
-/** Undefined when it says nothing new: an older episode, the end of something that was never raised, the same once more. */
+/** Undefined for a signal without news: an older episode, the end of an alert that was never raised, a repetition. */
 export async function fingerprint(signal: AlertSignal, alerting: Alerting): Promise<Plan | undefined> {
   const { store, clock } = alerting;
   const known = await store.latest(signal.fingerprint);
@@ -23,7 +23,7 @@ export async function fingerprint(signal: AlertSignal, alerting: Alerting): Prom
   return plan;
 }
 
-/** The alert of a pass, or of what a person asks for. */
+/** The alert of a pass, or of a person's request. */
 export async function findPlan(id: string, { store, clock }: Alerting): Promise<Plan | undefined> {
   const alert = await store.get(id);
   return alert && new Plan(alert, { now: clock.now(), knownPlaces: await store.placesOf(id), isNew: false });
@@ -42,7 +42,7 @@ async function again(known: Alert, signal: AlertSignal, { store, clock }: Alerti
     alert.endedAt = now;
     return plan;
   }
-  // What broke is not merely threatened again, within one episode.
+  // Within one episode, an alert that broke does not go back to a warning.
   if (signal.state === "warned" && alert.condition === "firing") return undefined;
   if (known.signal.clock?.pausedFor !== undefined && signal.clock?.pausedFor === undefined) {
     alert.escalateFrom = now;
@@ -56,13 +56,13 @@ async function again(known: Alert, signal: AlertSignal, { store, clock }: Alerti
     alert.condition = "firing";
     alert.firedAt = now;
     if (alert.state === "acked") delete alert.ack;
-    // A person or rule keeps it quiet: it stays so, and its history shows that it is worse now.
+    // A person or rule keeps the alert quiet: it stays quiet, and its history shows that it is worse now.
     if (!plan.move("fire", sourceOf(signal), signal.reason)) plan.record("fire", sourceOf(signal), signal.reason);
   }
   return plan;
 }
 
-/** What a person resolved while it was only a warning is told all the same when it breaks. What its source ended stays so. */
+/** An alert that a person resolved while it was only a warning is sent again when it breaks. One that its source ended stays ended. */
 async function brokeAfterAll(
   known: Alert,
   signal: AlertSignal,
@@ -91,7 +91,7 @@ function isBackSoon(known: Alert, signal: AlertSignal, alerting: Alerting): bool
   return alerting.clock.now() < known.endedAt + reopenWithinOf({ ...known, signal }, alerting);
 }
 
-/** As it was: with its age, who has it, and how far its reminders and escalation went. */
+/** The alert goes on as it was: with its age, its owner, and the progress of its reminders and escalation. */
 async function resume(known: Alert, signal: AlertSignal, { store, clock }: Alerting): Promise<Plan> {
   const now = clock.now();
   const plan = new Plan(known, { now, knownPlaces: await store.placesOf(known.id), isNew: false });

@@ -1,4 +1,4 @@
-/** Where an alert is to be told, and with which others: a place for each destination of its routes, once it is to be told at all. */
+/** The places of an alert, and the group that it shares them with: one for each destination of its routes, once it is to be sent at all. */
 import { isOpen, type Place } from "../../domain/alerts/alert.js";
 import { labelsOf } from "../matchers.js";
 import type { Plan } from "../plan.js";
@@ -14,10 +14,10 @@ export function group(plan: Plan, routes: readonly Route[], isMoving: boolean): 
   const there = new Set(knownPlaces.filter(({ cardId }) => cardId !== undefined).map(({ destination }) => destination));
   return routes.flatMap((route) => {
     const { name, settings, to } = route;
-    // A person notifies others of what is silenced as well.
+    // A person may notify others of a silenced alert as well.
     const isAsked = alert.escalateNow !== undefined && isOpen(alert.state) && nextStepOf(alert, route) !== undefined;
     if (!isTold && !isAsked) return [];
-    // Against flapping: each route waits as long as it says.
+    // Against flapping: each route has its own waiting time.
     const heldUntil = alert.raisedAt + settings.hold;
     if (now < heldUntil && !isAsked) {
       plan.lookAgainAt(heldUntil);

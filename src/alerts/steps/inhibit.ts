@@ -1,4 +1,4 @@
-/** Another alert that explains this one keeps it quiet, as long as that is open. */
+/** An alert is kept quiet while another alert that explains it is open. */
 import { isOpen } from "../../domain/alerts/alert.js";
 import type { Alerting } from "../alerting.js";
 import { labelsOf } from "../matchers.js";

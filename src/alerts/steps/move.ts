@@ -1,7 +1,6 @@
 /**
- * Cards follow their alert when its routes lead elsewhere, because the configuration changed, while we ran or were down: the new chats
- * get theirs, and what stands in the old ones says where it is now. What an alert itself changes (it became severe) adds chats, and
- * takes none away.
+ * Cards follow their alert when its routes lead elsewhere, because the configuration changed, while we ran or were down: the new chats get
+ * theirs, and cards in the old ones name the new place. A change of the alert itself (it became severe) adds chats, and takes none away.
  */
 import { isOpen } from "../../domain/alerts/alert.js";
 import type { Alerting } from "../alerting.js";
@@ -12,7 +11,7 @@ import { type Route, type Routing, routesFor } from "./route.js";
 /** True when its messages go to other places from now on, in any state. */
 export function move(plan: Plan, routes: readonly Route[], routing: Routing & Pick<Alerting, "placeName">): boolean {
   const { alert } = plan;
-  // What is kept quiet stays where it is until it is loud again.
+  // An alert that is kept quiet stays where it is until it is loud again.
   if (!isOpen(alert.state) || alert.state === "silenced" || alert.state === "inhibited") return false;
   const to = destinationsOf(routes);
   if (to.length === 0) return false;

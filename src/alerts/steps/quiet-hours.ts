@@ -1,4 +1,4 @@
-/** In the quiet hours of a destination only what is severe is told there; the rest waits for the catch-up when they end. */
+/** In the quiet hours of a destination only severe alerts are sent there; the others wait for the catch-up when they end. */
 import type { Place } from "../../domain/alerts/alert.js";
 import type { Alerting } from "../alerting.js";
 import type { Plan } from "../plan.js";
@@ -8,13 +8,13 @@ export function quietHours(plan: Plan, place: Place, { config }: Pick<Alerting, 
   const until = quietEnd(plan, place.destination, { config });
   const known = plan.knownPlaces.find(({ destination }) => destination === place.destination);
   const decided: Place = until === undefined ? place : { ...place, kind: "quiet", dueAt: until };
-  // It waits there already, and not for longer than it has to: what has become severe, or hours that changed, are heeded at once.
+  // The alert waits there already, and not longer than needed: a severity that rose, or hours that changed, take effect at once.
   const isSame = known?.kind === "now" || (decided.kind === "quiet" && decided.dueAt === known?.dueAt);
   if (known?.isWaiting && (isSame || known.dueAt <= plan.now)) return;
   plan.places.push(decided);
 }
 
-/** When this alert may be told there; undefined: now. */
+/** The time when this alert may be sent there; undefined: now. */
 export function quietEnd(
   { alert, now }: Plan,
   destination: string,

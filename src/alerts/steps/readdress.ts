@@ -8,7 +8,7 @@ import { fallback, nameOfNotice, takenStepOf } from "./fallback.js";
 
 export interface Readdressed {
   notice: Notice;
-  /** The new address of its step; undefined when it has none. */
+  /** The new address of the page's step; undefined when the step has none. */
   to: string | undefined;
 }
 

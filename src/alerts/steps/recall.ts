@@ -87,7 +87,7 @@ export async function recall(
   const mentioned = mentionedBy(step, reach, alerting, now);
   const people = groupBy(reach.notified, (one) => one.name);
   const isCalledHere = reach.posted.includes(at) && people.every((person) => isReachedNow(at, person, alerting));
-  // Where the page waits as well, its people are looked up when that is posted. What calls these people already is not posted again.
+  // Where the page waits as well, its people are looked up when it is posted. A page that calls these people already is not posted again.
   const isThere = (chat: string) => (one: Notice) =>
     one.destination === chat && (one.sentAt === undefined || nameOfNotice(one) === first);
   const others = isCalledHere ? [] : reach.posted.filter((one) => !all.some(isThere(one)));

@@ -16,7 +16,7 @@ export function remind(plan: Plan, routes: readonly Route[], alerting: Pick<Aler
   }
 }
 
-/** Where this route reminds of the alert, also where another one does. */
+/** The places where this route reminds of the alert, including places where another route reminds of it, too. */
 export function remindedIn(
   plan: Pick<Plan, "alert" | "destinations">,
   route: Route,
@@ -26,7 +26,7 @@ export function remindedIn(
 }
 
 function isReminding({ alert }: Pick<Plan, "alert">, { settings: { remind: settings } }: Route): boolean {
-  // A clock that stands still waits for the other side: there is nothing to hurry.
+  // A paused clock waits for the other side: there is nothing to hurry.
   if (alert.signal.clock?.pausedFor !== undefined) return false;
   return alert.state === "firing" && settings.times > 0 && isAtLeast(alert.severity, settings.at_least);
 }
@@ -44,7 +44,7 @@ function remindBy(
   if (urging.reminders >= settings.times) return;
   const ends = places.map((destination) => quietEnd(plan, destination, alerting));
   const loud = places.filter((_, index) => ends[index] === undefined);
-  // Only quiet hours are waited for from a time to come; else the clock was set back.
+  // Only a wait for quiet hours starts in the future; any other future time means that the clock was set back.
   if (loud.length > 0) urging.remindFrom = Math.min(urging.remindFrom ?? now, now);
   urging.remindFrom ??= now;
   const dueAt = urging.remindFrom + settings.every;
@@ -87,8 +87,8 @@ const GATHER_MS = 5_000;
 
 /**
  * When a reminder that falls due at this time is decided, and when these chats get it. Where its alert shares a card with others, all of
- * them have the same times, one step after the other, so that those that began one after the other are one message; `every` is a number of
- * whole steps. A time is a little after a multiple of the step, because many alerts begin at a full hour, and its reminders are decided
+ * them have the same times, one step after the other, so that alerts that start one after the other are one message; `every` is a number of
+ * whole steps. A time is a little after a multiple of the step, because many alerts start at a full hour, and its reminders are decided
  * before, so that the message has all of them.
  */
 export function reminderTime(
@@ -110,11 +110,11 @@ function unacknowledged({ firedAt, raisedAt, lapsedAt = 0 }: Alert, now: number)
   return `Not acknowledged for ${formatDuration(now - Math.max(firedAt ?? raisedAt, lapsedAt))}`;
 }
 
-/** It repeats what is known: a breach and the end of a snooze are news. */
+/** A reminder repeats known facts: a breach and the end of a snooze are news. */
 export const isRepeated = ({ kind, key }: Pick<Notice, "kind" | "key">) =>
   kind === "reminder" && key.startsWith("reminder:");
 
-/** The last of the reminders of a route that are posted at once: it says all. */
+/** The last of the reminders of a route that are posted at once: it covers the others. */
 export function newestReminders(notices: readonly Notice[]): Notice[] {
   const series = ({ key }: Notice) => key.slice(0, key.lastIndexOf(":"));
   return notices.filter(
@@ -122,7 +122,7 @@ export function newestReminders(notices: readonly Notice[]): Notice[] {
   );
 }
 
-/** What several routes remind of at once is one sentence. */
+/** Reminders of several routes at once become one sentence. */
 export const asOneReminder = (text: string) => text.replace(/\)\. Not acknowledged for [^()]+ \((?=reminder )/g, ", ");
 
 /** A reminder that is posted later than it was due counts up to then, as the other times in its message do. */

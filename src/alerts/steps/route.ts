@@ -1,4 +1,4 @@
-/** Which ways an alert takes: those that its source named, else those whose matchers fit, else the default. */
+/** The routes of an alert: those that its source named, else those whose matchers fit, else the default. */
 
 import type { Alert } from "../../domain/alerts/alert.js";
 import { formatAddress } from "../../domain/chat/address.js";
@@ -10,7 +10,7 @@ import type { Plan } from "../plan.js";
 
 export interface Route {
   name: string;
-  /** With what the policy behind the alert says instead. */
+  /** With the replacements by the policy behind the alert. */
   settings: RouteConfig;
   /** Formatted addresses. */
   to: readonly string[];
@@ -28,7 +28,7 @@ export function routesFor(alert: Pick<Alert, "id" | "severity" | "signal">, rout
   const { source, labels } = alert.signal;
   if (source.kind === OWN_KIND) {
     const settings = config.routes.default ?? defaultRoute;
-    // The fallback itself may be what does not work.
+    // The fallback itself may be the chat that does not work.
     const levels = [config.fallback, toAdmins(), settings.to].map((places) =>
       places.filter((one) => one !== labels.destination),
     );
@@ -56,7 +56,7 @@ export function routesFor(alert: Pick<Alert, "id" | "severity" | "signal">, rout
   );
 }
 
-/** The fallback, else the private chats of admins; `without`: chats that did not get it, or have it already. */
+/** The fallback, else the private chats of admins; `without`: chats that did not get the message, or have it already. */
 export function fallbacks(
   { fallback }: AlertsConfig,
   admins: () => readonly string[],
@@ -66,7 +66,7 @@ export function fallbacks(
   return first && first.length > 0 ? first : (second ?? []);
 }
 
-/** The route that a chat hears of an alert by: the one that leads there, else one whose escalation did, else its first. */
+/** The route by which an alert is in a chat: the one that leads there, else one whose escalation did, else its first. */
 export function routeAt(alert: Alert, destination: string, routing: Routing): Route {
   const routes = routesFor(alert, routing);
   const found =
@@ -75,13 +75,13 @@ export function routeAt(alert: Alert, destination: string, routing: Routing): Ro
   return found ?? (routes[0] as Route);
 }
 
-/** The shortest that one of its routes says; 0: for good. */
+/** The shortest time among its routes; 0: for good. */
 export function ackForOf(alert: Alert, routing: Routing): number {
   const lengths = routesFor(alert, routing).flatMap(({ settings }) => (settings.ack_for > 0 ? [settings.ack_for] : []));
   return lengths.length === 0 ? 0 : Math.min(...lengths);
 }
 
-/** The longest that one of its routes says. */
+/** The longest time among its routes. */
 export function reopenWithinOf(alert: Alert, routing: Routing): number {
   return Math.max(...routesFor(alert, routing).map(({ settings }) => settings.reopen_within));
 }

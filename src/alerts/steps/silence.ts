@@ -1,4 +1,4 @@
-/** A silence or a maintenance window keeps it quiet. What is resolved in one is told all the same, where the alert stands. */
+/** A silence or a maintenance window keeps an alert quiet. Its end during one is still shown, in the chats that have the alert. */
 import { isOpen } from "../../domain/alerts/alert.js";
 import type { Alerting } from "../alerting.js";
 import { labelsOf } from "../matchers.js";

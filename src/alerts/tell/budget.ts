@@ -2,9 +2,9 @@
 import { MINUTE_MS } from "../../lib/time/duration.js";
 
 export interface Budget {
-  /** True when one more may be said; it is counted. */
+  /** True when one more message may be sent; it is counted. */
   take(destination: string, perMinute: number, now: number): boolean;
-  /** When the next one may. */
+  /** When the next message may be sent. */
   nextAt(destination: string, now: number): number;
 }
 
@@ -12,7 +12,7 @@ export function createBudget(): Budget {
   const sentAt = new Map<string, number[]>();
   return {
     take(destination, perMinute, now) {
-      // What was sent while the clock was ahead is not counted.
+      // Messages that were sent while the clock was ahead are not counted.
       const lately = (sentAt.get(destination) ?? []).filter((at) => at > now - MINUTE_MS && at <= now);
       sentAt.set(destination, lately);
       if (lately.length >= perMinute) return false;

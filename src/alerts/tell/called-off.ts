@@ -11,24 +11,24 @@ import type { Telling } from "./telling.js";
 
 const WITHDRAWN = "its alerts were acknowledged, snoozed or muted, or they ended";
 
-/** Why a message is enqueued anew although it could still be sent. */
+/** Why a message is enqueued again although it could still be sent. */
 export const BEHIND = "an older message about alerts was not sent in time, and goes before it";
 
-/** A page of a paused chat says when it was due; mentions of a long pause are made when it is about to end. */
+/** A page of a paused chat shows when it was due; mentions of a long pause are made when it is about to end. */
 export const PAUSED = "its chat is paused: it is written again, with the time when it was due";
 
-/** A page that a stop of the gateway left says when it was due, too. */
+/** A page that a stop of the gateway left shows when it was due, too. */
 export const STOPPED = "the gateway was stopped before it was sent: it is written again, with the time when it was due";
 
 /** A page mentions no one who was notified elsewhere since it was enqueued. */
 export const PAGED = "its people were notified elsewhere, or were not: it is written again with other mentions";
 
-/** It says who has the alert. */
+/** The message names the person who has the alert. */
 const LAPSED = "the acknowledgement that it mentions has ended: it is written again without it";
 
 const ENQUEUED_ANEW: ReadonlySet<string | undefined> = new Set([WITHDRAWN, LAPSED, BEHIND, PAUSED, STOPPED, PAGED]);
 
-/** Takes back what none of its alerts needs; true also when a crash came right after that. */
+/** Takes back a message that none of its alerts needs; true also when a crash came right after that. */
 export async function isTakenBack(
   notices: readonly Notice[],
   delivery: Delivery | undefined,

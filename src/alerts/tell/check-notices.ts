@@ -1,4 +1,7 @@
-/** Looks after reminders and escalations on their way. What does not arrive is told elsewhere, whom it calls called there, and is an alert itself. */
+/**
+ * Looks after reminders and escalations on their way. One that does not arrive goes to another chat, where its people are called, and is an
+ * alert itself.
+ */
 import type { Notice } from "../../domain/alerts/alert.js";
 import { noticeWords } from "../../domain/alerts/notice-words.js";
 import { hasExpired } from "../../domain/deliveries/given-up.js";
@@ -17,9 +20,9 @@ import { mentionsOthers, withoutPaged } from "./pages/paged-elsewhere.js";
 import { isLost, lossOf, noteArrival, noteRefusal, raiseUnsaid } from "./pages/undelivered.js";
 import type { Telling } from "./telling.js";
 
-/** A page that is refused with a short pause has to be enqueued anew before that ends. */
+/** A page that is refused with a short pause has to be enqueued again before that ends. */
 const ASK_PAGE_AGAIN_MS = 5_000;
-/** The outbox ends what has expired a moment later. What is still under way then may have been posted. */
+/** The outbox ends an expired message a moment later. A message that is still under way then may have been posted. */
 const PATIENCE_MS = 2 * CHECK_AGAIN_MS;
 
 export async function checkNotices(destination: string, telling: Telling): Promise<number | undefined> {
@@ -36,7 +39,7 @@ export async function checkNotices(destination: string, telling: Telling): Promi
       continue;
     }
     const waits = delivery !== undefined && isUnderWay(delivery);
-    // Its chat has been paused since it was enqueued: what it says would be old. A page that was tried was refused, and is not posted.
+    // The chat has been paused since the message was enqueued: its words would be old. A page that was tried was refused, not posted.
     const isOld = delivery?.attempts === 0 ? isPausedTooLong(pause, delivery.createdAt, config) : kind === "escalation";
     if (waits && pause && isOld) {
       if (isPausedTooLong(pause, sentAt ?? delivery.createdAt, config) && !(await isElsewhere(notices, telling)))
@@ -70,7 +73,7 @@ export async function checkNotices(destination: string, telling: Telling): Promi
       next = Math.min(next ?? again, again);
       continue;
     }
-    // It stands behind others of its chat, and ends as expired when it is their turn.
+    // The message is behind others of its chat, and ends as expired when it is their turn.
     if (delivery?.status === "waiting" && (delivery.expiresAt ?? now + 1) <= now) {
       if (!(await isElsewhere(notices, telling)))
         await lose(destination, notices, lossOf(destination, delivery, telling), telling);
@@ -78,7 +81,7 @@ export async function checkNotices(destination: string, telling: Telling): Promi
       continue;
     }
     const isKnown = telling.inhibitors.refuses(destination);
-    // What is done twice after a crash in between changes nothing the second time.
+    // Work that is done twice after a crash in between changes nothing the second time.
     if (delivery) noteRefusal(destination, delivery, telling);
     if (delivery && (waits || isLost(delivery)))
       await lose(destination, notices, lossOf(destination, delivery, telling), telling);
@@ -87,19 +90,19 @@ export async function checkNotices(destination: string, telling: Telling): Promi
       await recordPosted(notices, delivery, telling);
     }
     await store.settleNotices(notices.map(({ id }) => id));
-    // The fallback has it, and an open alert said before that this chat refuses: another dead letter would say nothing new.
+    // The fallback has it, and an open alert reported before that this chat refuses: another dead letter would be no news.
     if (isKnown && delivery?.status === "dead") await telling.discard([deliveryId]);
   }
   return next;
 }
 
-/** One that was tried may have arrived: it is given up first. */
+/** A page that was tried may have arrived: it is given up first. */
 async function callFormer(notices: readonly Notice[], telling: Telling): Promise<boolean> {
   for (const notice of notices) if (await callsFormer(notice, telling)) return true;
   return false;
 }
 
-/** To be said anew; but not a reminder when a later one of its route is on its way, which says all and would be posted before it. */
+/** Enqueues notices again, except a reminder with a later one of its route on its way: that one covers it and would be posted before it. */
 async function requeue(destination: string, notices: readonly Notice[], { store }: Telling): Promise<void> {
   for (const notice of notices) {
     const posted = await store.postedWith(notice.alertId, destination);
@@ -109,7 +112,7 @@ async function requeue(destination: string, notices: readonly Notice[], { store 
   }
 }
 
-/** A page is enqueued anew: newer pages that wait would be posted before it, and are enqueued anew after it. */
+/** A page is enqueued again: newer pages that wait would be posted before it, and are enqueued again after it. */
 async function withdrawNewerPages(
   destination: string,
   [expired]: readonly Notice[],
@@ -121,13 +124,13 @@ async function withdrawNewerPages(
     const [first] = notices;
     if (!first?.deliveryId || first.kind !== "escalation" || first.id <= expired.id) continue;
     if (!(await telling.withdraw(first.deliveryId, BEHIND))) continue;
-    // Its limit starts anew, and whom it calls must not wait for that.
+    // The limit of the page starts again, and its people must not wait for that.
     if (!(await isElsewhere(notices, telling)))
       await lose(destination, notices, { fate: "waiting", reason: BEHIND }, telling);
   }
 }
 
-/** Said elsewhere, and told as an alert. */
+/** Sends the lost message elsewhere, and raises an alert about it. */
 export async function lose(
   destination: string,
   notices: readonly Notice[],

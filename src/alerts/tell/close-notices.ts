@@ -22,7 +22,7 @@ import { pageButtons } from "./pages/page-buttons.js";
 import type { Telling } from "./telling.js";
 
 const MAX_ALERTS = 200;
-/** An alert may end while its card is drawn with what was before. What is closed twice is the same change. */
+/** An alert may end while its card is drawn with older data. A notice that is closed twice gets the same change. */
 const OVERLAP_MS = 60_000;
 
 /** Before the card that shows it is saved: after a crash in between, the same edits have the same ids. */
@@ -46,7 +46,7 @@ export async function closeNotices({ id, destination, shownAt }: AlertCard, tell
   }
 }
 
-/** It still needs a person, or may again without one. */
+/** The alert still needs a person, or may need one again without any action of a person. */
 const isWaiting = ({ state }: Pick<Alert, "state">) => isOpen(state) && state !== "acked" && state !== "snoozed";
 
 /** A message about several alerts changes with each of those that it names. */
@@ -69,7 +69,7 @@ async function redrawNotices(
   for (const alert of alerts.slice(0, NAMED))
     if (await hasChanged(alert, notices, postedAt, telling)) changed.add(alert.id);
   if (changed.size === 0) return;
-  // One that still waits is taken back when none of its alerts needs a person, and its edits must not wait behind it.
+  // A message that still waits is taken back when none of its alerts needs a person, and its edits must not wait behind it.
   if (alerts.length > 1 && alerts.some(isWaiting) && delivery && isUnderWay(delivery)) return;
   const timezone = config.destinations[destination]?.timezone;
   const text = await textOf(alerts, { changed, notices, timezone }, telling);
@@ -81,12 +81,12 @@ async function redrawNotices(
     const buttons = await buttonsOf(alerts, deliveryId, destination, telling);
     await edit(deliveryId, { text, buttons }, options);
   } catch (error) {
-    // So old that the outbox has forgotten it.
+    // The message is so old that the outbox has forgotten it.
     if (!(error instanceof HookgateError) || error.code !== "DELIVERY_UNKNOWN") throw error;
   }
 }
 
-/** What the message says of it is not so any more. */
+/** The message about the alert is not true any more. */
 async function hasChanged(
   alert: Alert,
   notices: readonly Notice[],
@@ -94,12 +94,12 @@ async function hasChanged(
   telling: Telling,
 ): Promise<boolean> {
   if (notices.some((notice) => isOfWoken(notice, alert))) return false;
-  // The page is newer than what the operator did: it calls people until one of them acts.
+  // The page is newer than the operator's action: it calls people until one of them acts.
   if (isOpen(alert.state) && alert.called !== undefined && postedAt >= alert.called.at) return false;
   return !isWaiting(alert) || wasHeld(alert, postedAt, telling);
 }
 
-/** A person had it, or it had ended, since the message was posted. */
+/** A person had the alert, or it had ended, since the message was posted. */
 async function wasHeld({ id }: Alert, postedAt: number, { store }: Telling): Promise<boolean> {
   return (await store.history(id)).some(({ at, to }) => at >= postedAt && !isWaiting({ state: to }));
 }
@@ -119,13 +119,16 @@ async function buttonsOf(
 }
 
 interface Changes {
-  /** The ids of those that are not as the message said. */
+  /** The ids of alerts that have changed since the message. */
   changed: ReadonlySet<string>;
   notices: readonly Notice[];
   timezone: string | undefined;
 }
 
-/** How each of a few stands; of many, how many stand how, and the first of them: an edit that is too long for one message adds others. */
+/**
+ * The state of each of a few alerts; of many, the count of each state, and the first of them: an edit that is too long for one message adds
+ * others.
+ */
 async function textOf(
   alerts: readonly Alert[],
   { changed, notices, timezone }: Changes,
@@ -152,7 +155,7 @@ async function textOf(
 
 async function endOf(alert: Alert, timezone: string | undefined, telling: Telling): Promise<string> {
   const at: At = (ms, style) => moment(ms, timezone, style);
-  // As on its card: overdue since its due time, and not since its snooze ended.
+  // Like on its card: overdue since its due time, and not since its snooze ended.
   const late = lateOf(alert, await standingOf(alert, telling), telling.clock.now());
   const state = stateLine(alert, late, at, await telling.store.history(alert.id));
   const shown = `${state.charAt(0).toUpperCase()}${state.slice(1)}`;

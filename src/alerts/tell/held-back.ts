@@ -22,7 +22,7 @@ export async function holdOf(
   return end?.from && { state: end.from, until: end.at };
 }
 
-/** Those people of the page whom the message mentions: in a private chat its person at most. */
+/** People of the page whom the message mentions: in a private chat its person at most. */
 function namesOf(
   { destination, mentions }: Notice,
   message: OutboundMessage | undefined,
@@ -38,7 +38,8 @@ function namesOf(
 }
 
 /**
- * Records pages that were posted late: without that the history shows only when the step was taken, or that the chat had not taken the page.
+ * Records pages that were posted late: without that the history shows only when the step was taken, or that the chat had not taken the
+ * page.
  */
 export async function recordPosted(
   notices: readonly Notice[],

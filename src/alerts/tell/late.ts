@@ -7,13 +7,13 @@ import { zoneOf } from "../business-hours.js";
 import { moment } from "../card/words.js";
 import type { AlertsConfig } from "../config.js";
 
-/** Less is not worth a word. */
+/** A shorter delay is not shown. */
 const LATE_MS = 5 * 60_000;
 /** From this delay on a page shows how old it is. */
 export const LATE_PAGE_MS = 60_000;
 const MAX_WAIT_MS = 15 * 60_000;
 
-/** In a sentence; undefined when it is on time. */
+/** The lateness in a sentence; undefined when the message is on time. */
 export function lateText(lateMs: number, why: string, fromMs = LATE_MS): string | undefined {
   return lateMs < fromMs ? undefined : `This message is ${formatDuration(lateMs)} late: ${why}`;
 }
@@ -41,7 +41,7 @@ const heldText = ({ state, until }: Hold, zone: string) =>
 
 /** Several pages may be one message. */
 function dueTimes(dueAts: readonly number[], zone: string): [due: string, was: "was" | "were"] {
-  // As they are shown.
+  // Compares the times as they are shown.
   const [first = "", last = first] = [Math.min(...dueAts), Math.max(...dueAts)].map((at) => moment(at, zone, "T"));
   return first === last ? [`It was due ${first}`, "was"] : [`Its pages were due from ${first} to ${last}`, "were"];
 }
@@ -57,7 +57,7 @@ export const CHECK_AGAIN_MS = 15_000;
 /** An operator may lift the pause. */
 export const checkPauseAt = ({ until }: Pause, now: number) => Math.min(until, now + CHECK_AGAIN_MS);
 
-/** What is due at that time, and waits for the end of the pause, is called late at the fallback. */
+/** A page that is due at that time, and waits for the end of the pause, is called late at the fallback. */
 export function isPausedTooLong(
   pause: Pause | undefined,
   dueAt: number,
@@ -66,12 +66,12 @@ export function isPausedTooLong(
   return pause !== undefined && pause.until > dueAt + fallback_after;
 }
 
-/** How long one may wait in the outbox with the words that it has. After that it is said anew, or dropped when its alert has ended. */
+/** How long a message may wait in the outbox with its words. After that it is written again, or dropped when its alert has ended. */
 export function waitMs(lateMs: number, { fallback_after }: Pick<AlertsConfig, "fallback_after">): number {
   return Math.max(fallback_after, Math.min(lateMs, MAX_WAIT_MS));
 }
 
-/** When it has waited long enough. One from before there was such a limit may expire a day later. */
+/** The time when a message has waited long enough. One from before there was such a limit may expire a day later. */
 export function waitsUntil(
   { createdAt, expiresAt }: Delivery,
   { fallback_after }: Pick<AlertsConfig, "fallback_after">,

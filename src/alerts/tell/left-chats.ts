@@ -16,14 +16,14 @@ export async function waitingWhereLeft(waiting: readonly Notice[], telling: Tell
     if (deliveryId !== undefined || copy !== undefined) continue;
     const alert = await store.get(alertId);
     if (!alert || !isOpen(alert.state) || !hasLeft(notice, alert, await store.placesOf(alertId), telling)) continue;
-    // Kept until its time: the alert may come back to the chat, and what calls its people elsewhere may wait for longer.
+    // Kept until its time: the alert may come back to the chat, and the page that calls its people elsewhere may wait for longer.
     if (dueAt > clock.now() && isPageKey(key) && (await isPostedElsewhere(notice, telling))) continue;
     left.push(notice);
   }
   return left;
 }
 
-/** The alert is not told in the chat of this notice any more, and its step does not name that chat. */
+/** The chat of this notice does not show the alert any more, and the alert's step does not name that chat. */
 export function hasLeft(
   { key, destination }: Notice,
   alert: Alert,

@@ -1,6 +1,6 @@
 /**
- * Gives alerts their card at a destination: one of its own for the first of a group, a common one for the others, the card of all the
- * rest when too much would be said at once, and the catch-up for what waited for the end of quiet hours.
+ * Gives alerts their card at a destination: one of its own for the first of a group, a common one for the others, the card of all the rest
+ * when there would be too many messages at once, and the catch-up for alerts that waited for the end of quiet hours.
  */
 import { type Alert, type AlertCard, isOpen, type Place } from "../../domain/alerts/alert.js";
 import { newId } from "../../lib/id.js";
@@ -12,7 +12,7 @@ import type { Telling } from "./telling.js";
 
 const PAGE = 500;
 
-/** When the next place falls due. */
+/** Returns the time when the next place falls due. */
 export async function placeAlerts(destination: string, telling: Telling): Promise<number | undefined> {
   if (isWebhook(destination)) return undefined;
   await postponePlaces(destination, PAGE, telling);
@@ -32,7 +32,7 @@ async function placePage(destination: string, due: readonly Place[], telling: Te
   for (const place of due) {
     const alert = await telling.store.get(place.alertId);
     const card = alert && (await page.cardFor(alert, place));
-    // Before it is placed: a crash in between repeats nothing. What a message is about already needs no other.
+    // Before the alert is placed: a crash in between repeats nothing. An alert that a message is about already needs no other.
     if (card && !called.has(alert.id) && (await page.isOnlyEdited(card, alert)))
       await telling.run({ kind: "joined", id: alert.id, destination });
     assigned.push({ alertId: place.alertId, destination, cardId: card?.id });
@@ -54,7 +54,7 @@ class Page {
     this.#now = telling.clock.now();
   }
 
-  /** Undefined: there is nothing to tell (any more). */
+  /** Undefined: there is nothing to show (any more). */
   async cardFor(alert: Alert, place: Place): Promise<AlertCard | undefined> {
     if (place.kind === "quiet") return this.#common("catch-up", String(place.dueAt), place.group);
     // An alert that a person took or escalated meanwhile is shown all the same; one that became quiet gets its place when it is loud again.
@@ -74,7 +74,7 @@ class Page {
     return this.#common("rest", "rest", "rest");
   }
 
-  /** A trouble that comes back soon is told where it was told before. */
+  /** An alert that comes back soon keeps its former card. */
   async #reopened(alert: Alert): Promise<AlertCard | undefined> {
     const { store } = this.#telling;
     const card = await store.cardOf(this.#destination, "alert", alert.fingerprint);
@@ -92,12 +92,15 @@ class Page {
     );
   }
 
-  /** An end at a time to come is of a clock that was ahead: how long ago it was is not known. */
+  /** An end in the future comes from a clock that was ahead: its age is not known. */
   #isRecent(endedAt: number, withinMs: number): boolean {
     return endedAt <= this.#now && endedAt + withinMs > this.#now;
   }
 
-  /** No new message shows it, because its card stands there already. What comes back soon may be flapping, and is announced only when it has a clock. */
+  /**
+   * No new message shows the alert, because its card is posted already. An alert that comes back soon may be flapping, and is announced
+   * only when it has a clock.
+   */
   async isOnlyEdited(card: AlertCard, alert: Alert): Promise<boolean> {
     if (this.made.includes(card)) return false;
     const isPosted = card.isPosted || (await this.#telling.deliveryOf(card.deliveryId)) !== undefined;

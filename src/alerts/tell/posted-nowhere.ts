@@ -4,7 +4,7 @@ import { isInDoubt } from "../../domain/deliveries/given-up.js";
 import { isLost } from "./pages/undelivered.js";
 import type { Telling } from "./telling.js";
 
-/** Every chat where it should be told did not take its card, and none has taken a reminder or escalation. */
+/** Each chat that should show the alert did not take its card, and none has taken a reminder or escalation. */
 export async function isPostedNowhere({ id, state }: Alert, telling: Telling): Promise<boolean> {
   if (!isOpen(state)) return false;
   const places = await telling.store.placesOf(id);

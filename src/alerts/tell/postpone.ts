@@ -1,10 +1,10 @@
-/** Quiet hours that were changed while something waited for their end: it waits for the end that they have now. */
+/** When quiet hours change while alerts wait for their end, the alerts wait for the new end. */
 import type { Notice } from "../../domain/alerts/alert.js";
 import { quietUntil } from "../quiet-hours.js";
 import { isRepeated, SHARED_EVERY_MS } from "../steps/remind.js";
 import type { Telling } from "./telling.js";
 
-/** What is told in the summary: all of it at one end, for which the summary is named. */
+/** Moves all waiting places to one end of quiet hours: the summary has them all, and is named for that end. */
 export async function postponePlaces(destination: string, limit: number, telling: Telling): Promise<void> {
   const { store, config, clock } = telling;
   const end = quietUntil(config.destinations[destination]?.quiet, "info", clock.now());
@@ -14,7 +14,7 @@ export async function postponePlaces(destination: string, limit: number, telling
     await store.postponePlaces(destination, end);
 }
 
-/** False: they are all due when they should be. */
+/** False: all notices have the right due time. */
 export async function postponeNotices(waiting: readonly Notice[], telling: Telling): Promise<boolean> {
   const { store, config, clock, wakePlace } = telling;
   let isChanged = false;
@@ -30,7 +30,7 @@ export async function postponeNotices(waiting: readonly Notice[], telling: Telli
     const until = end ?? Math.min(dueAt, isRepeated(notice) ? now + SHARED_EVERY_MS : now);
     if (until === dueAt) continue;
     await store.postponeNotices([id], until);
-    // Cards show until when it waits.
+    // Cards show the end of the wait.
     for (const { cardId, destination: chat } of await store.placesOf(alertId)) {
       if (cardId === undefined) continue;
       await store.redraw(cardId);

@@ -1,5 +1,5 @@
 /**
- * Open cards are drawn again as time passes: those that say how late something is as that changes, and every one now and then, which
+ * Open cards are drawn again as time passes: those that show how late an alert is as that changes, and every one now and then, which
  * restores deleted messages on platforms that do not report deletions. The time is on disk with the card.
  */
 import { type AlertCard, isOpen } from "../../domain/alerts/alert.js";
@@ -8,22 +8,22 @@ import { isCalledOff } from "../urging.js";
 import type { Telling } from "./telling.js";
 
 const SOONEST_MS = 30_000;
-/** While it fires without an owner, and otherwise. What an operator has is not drawn more often than the first. */
+/** While it fires without an owner, and otherwise. An alert that an operator has is not drawn more often than the first. */
 const LATEST_FIRING_MS = 5 * 60_000;
 const LATEST_MS = 3_600_000;
 /** A chat with many open cards is not edited more often than this. */
 const APART_MS = 6_000;
 
-/** Between two posts of a card in doubt: as long as it has not certainly arrived, within these. */
+/** The limits of the time between two posts of a card in doubt. */
 const FIRST_REPOST_MS = 60_000;
 const LAST_REPOST_MS = 5 * 60_000;
 
-/** When a card in doubt is posted anew: its chat may work again by then, and a card twice is better than none. */
+/** The time when a card in doubt is posted again: its chat may work again by then, and a card twice is better than none. */
 export function repostAt({ createdAt }: AlertCard, { settledAt = createdAt }: Delivery): number {
   return settledAt + Math.min(LAST_REPOST_MS, Math.max(FIRST_REPOST_MS, settledAt - createdAt));
 }
 
-/** Gives the time of the next. */
+/** Returns the time of the next redraw. */
 export async function markForRedraw(destination: string, { store, clock }: Telling): Promise<number | undefined> {
   const now = clock.now();
   const { nextAt } = await store.redraws(destination);
@@ -32,7 +32,7 @@ export async function markForRedraw(destination: string, { store, clock }: Telli
   return (await store.redraws(destination)).nextAt;
 }
 
-/** Undefined when all on it is over. */
+/** Undefined when all alerts on the card are over. */
 export async function nextRedraw(
   { id, kind, destination }: AlertCard,
   { store, clock }: Telling,

@@ -1,4 +1,4 @@
-/** Sends reminders and escalations: new messages, because edits ping no one. Those of one card are one message. */
+/** Sends reminders and escalations: new messages, because edits ping no one. Notices of one card are one message. */
 
 import { type Alert, type AlertCard, type Hold, isOpen, type Notice } from "../../domain/alerts/alert.js";
 import { parseAddress } from "../../domain/chat/address.js";
@@ -56,7 +56,7 @@ const RETRY_WEBHOOK_MS = 30_000;
 const GIVE_UP_WEBHOOK_MS = 3_600_000;
 
 interface Saying {
-  /** As it is posted now. */
+  /** The notice as it is posted now. */
   notice: Notice;
   stored: Notice;
   alert: Alert;
@@ -113,13 +113,13 @@ export async function sayNotices(destination: string, telling: Telling): Promise
 }
 
 interface Said {
-  /** When to try again. What a webhook does not take keeps back nothing else. */
+  /** When to try again. A notice that a webhook does not take keeps back no other. */
   again: number | undefined;
   /** A notice waits while an operator has its alert. */
   holds: boolean;
 }
 
-/** Decided before a crash: said in the same words, under the same id. */
+/** Notices that were decided before a crash are sent in the same words, under the same id. */
 async function sayDecided(destination: string, waiting: readonly Notice[], telling: Telling): Promise<Said> {
   const said: Said = { again: undefined, holds: false };
   const decided = waiting.filter((one) => one.deliveryId !== undefined);
@@ -135,7 +135,7 @@ async function sayDecided(destination: string, waiting: readonly Notice[], telli
 const earliest = (one: number | undefined, other: number | undefined) =>
   one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 
-/** They are too old to send. For a page, the history shows that it was not posted. */
+/** Drops notices that are too old to send. For a page, the history shows that it was not posted. */
 async function drop(notices: readonly Notice[], { store, run }: Telling): Promise<void> {
   if (notices.length === 0) return;
   for (const notice of notices) {
@@ -149,8 +149,8 @@ async function drop(notices: readonly Notice[], { store, run }: Telling): Promis
 }
 
 /**
- * What is not enqueued while its chat is paused. Of reminders, only the newest is sent at the end. A page waits here while the pause
- * lasts longer than it may wait in the outbox: the people whom it calls are called elsewhere at once, and not again in this chat.
+ * Notices that are not enqueued while their chat is paused. Of reminders, only the newest is sent at the end. A page waits here while the
+ * pause lasts longer than it may wait in the outbox: the people whom it calls are called elsewhere at once, and not again in this chat.
  */
 async function heldByPause(destination: string, timely: readonly Saying[], telling: Telling): Promise<Saying[]> {
   const { clock, config } = telling;
@@ -167,7 +167,7 @@ async function heldByPause(destination: string, timely: readonly Saying[], telli
   return held;
 }
 
-/** An operator has its alert. Reminders are not held: they start anew when the alert needs an operator again. */
+/** An operator has the notice's alert. Reminders are not held: they start again when the alert needs an operator again. */
 async function isHeld({ alertId, kind }: Notice, telling: Telling): Promise<boolean> {
   const alert = kind === "escalation" ? await telling.store.get(alertId) : undefined;
   return alert !== undefined && isCalledOff(alert);
@@ -191,7 +191,7 @@ async function sayingsOf(notices: readonly Notice[], destination: string, tellin
   return sayings;
 }
 
-/** Its alerts ended before a webhook took it, or before it was enqueued. */
+/** The message's alerts ended before a webhook took it, or before it was enqueued. */
 async function isEndedUnsaid(sayings: readonly Saying[], destination: string, telling: Telling): Promise<boolean> {
   if (sayings.some(isTimely)) return false;
   return isUnsaid(sayings, destination, telling);
@@ -213,7 +213,7 @@ function isTimely({ notice, alert }: Saying): boolean {
   return alert.state === "firing" && alert.signal.clock?.pausedFor === undefined;
 }
 
-/** One for each card and kind; when there are many, one for each kind and whom it calls. What routes say of one alert at once is one. */
+/** One for each card and kind; when there are many, one for each kind and its people. Notices of several routes about one alert are one. */
 function messages(sayings: readonly Saying[]): Saying[][] {
   const ofOne = groupBy(sayings, ({ notice, alert }) => `${notice.kind}|${alert.id}`);
   const keyed = ofOne.map((some) => {
@@ -225,7 +225,7 @@ function messages(sayings: readonly Saying[]): Saying[][] {
   return groups.map((group) => group.flatMap(({ some }) => some));
 }
 
-/** What was held while an operator had the alert is due when the operator has it no more. */
+/** A notice that was held while an operator had the alert is due when the operator has it no more. */
 const dueAtOf = ({ notice, alert }: Saying) => Math.max(notice.dueAt, alert.since);
 
 /** The lateness of the notice that was due last; older notices are in the same message. */
@@ -263,7 +263,7 @@ function dueOf(sayings: readonly Saying[], telling: Telling): string | undefined
   return isAway ? awayText(dueAts, now, zone) : undefined;
 }
 
-/** What is true of each of these pages. */
+/** The hold that all these pages share. */
 function holdOfAll(pages: readonly Saying[]): Hold | undefined {
   const [first, ...others] = pages.map(({ hold }) => hold);
   const isSame = others.every((one) => one?.state === first?.state && one?.until === first?.until);
@@ -274,7 +274,7 @@ const mentionsOf = (sayings: readonly Saying[]) => [...new Set(sayings.flatMap((
 const alertsOf = (sayings: readonly Saying[]) => [
   ...new Map(sayings.map(({ alert }) => [alert.id, alert] as const)).values(),
 ];
-/** All that is said of one alert. */
+/** All sentences about one alert. */
 function saidOf(sayings: readonly Saying[], one: Alert, now: number): string {
   const all = sayings.flatMap(({ notice, alert }) => (alert.id === one.id ? [notice] : []));
   const notices = inOrder(withoutAttempts(all));
@@ -283,13 +283,13 @@ function saidOf(sayings: readonly Saying[], one: Alert, now: number): string {
   return asOneReminder([...new Set([...texts, ...waits])].join(". "));
 }
 
-/** By step: a copy of one may be written after the next. What became of a private message comes after the result of its step. */
+/** By step: a copy of one may be written after the next. The fate of a private message comes after the result of its step. */
 const inOrder = (notices: readonly Notice[]) =>
   [...notices].sort(
     (a, b) => stepNumber(a.key) - stepNumber(b.key) || Number(!isPageKey(a.key)) - Number(!isPageKey(b.key)),
   );
 
-/** A step that was taken again has its result in its newest page: of earlier ones in the same message, only that a private one was lost is said. */
+/** A step that was taken again has its result in its newest page: earlier ones in the same message only report a lost private one. */
 function withoutAttempts(notices: readonly Notice[]): Notice[] {
   return notices.flatMap((notice) => {
     const { id, key } = notice;
@@ -303,7 +303,7 @@ function withoutAttempts(notices: readonly Notice[]): Notice[] {
   });
 }
 
-/** And not only what is new. */
+/** The notice repeats the whole page, and not only the news. */
 const isWholeAgain = ({ key, step }: Notice) => isInstead(key) && isPageKey(key) && step !== undefined;
 
 /** One text for all when it is the same for all, else one for each. */
@@ -316,7 +316,7 @@ function textOf(sayings: readonly Saying[], now: number): { common?: string; of(
 /** `settled`: nothing is to be learnt of its delivery. */
 type End = { kind: "sent" } | { kind: "settled" } | { kind: "again"; at: number };
 
-/** When to try again; undefined when it is on its way. */
+/** When to try again; undefined when the message is on its way. */
 async function say(destination: string, sayings: readonly Saying[], telling: Telling): Promise<number | undefined> {
   const { store, clock } = telling;
   for (const { notice, alert } of sayings) await noteUnreached(notice, alert, telling);
@@ -355,7 +355,7 @@ async function callWebhook(
       { webhook: shownAs(destination), alerts: sayings.map(({ alert }) => alert.id), error: reason },
       "a webhook did not take an escalation",
     );
-    // The settings changed while it was called.
+    // The settings changed while the webhook was called.
     if (!isStepOf(first.stored, telling.config)) return { kind: "again", at: clock.now() };
     const dueAt = dueAtOf(first);
     const isGivenUp = clock.now() >= dueAt + GIVE_UP_WEBHOOK_MS;
@@ -391,7 +391,7 @@ async function sendToChat(
   }
 }
 
-/** But not its own card, nor an earlier page that waits behind that card. */
+/** Whether a page goes before others, but not before its own card, nor an earlier page that waits behind that card. */
 async function passesOthers({ notice, alert, card }: Saying, { store, deliveryOf }: Telling): Promise<boolean> {
   const posted = await store.postedWith(alert.id, notice.destination);
   const earlier = posted.filter(({ id, kind }) => id < notice.id && kind === "escalation");
@@ -407,7 +407,7 @@ async function messageOf(sayings: readonly Saying[], telling: Telling): Promise<
   const { notice, alert, card } = sayings[0] as Saying;
   const { prefix, mentions } = mentionsFor(mentionsOf(sayings), notice.destination, telling);
   const root = card && (await telling.deliveryOf(card.deliveryId));
-  // An answer to the card, where that stands in the same chat.
+  // An answer to the card, when the card is in the same chat.
   const posted = root?.parts.find(
     ({ operation, status, chatId }) => operation === "create" && status === "sent" && chatId === undefined,
   )?.messageId;
@@ -423,14 +423,14 @@ async function messageOf(sayings: readonly Saying[], telling: Telling): Promise<
   };
 }
 
-/** The person, how long they wait, their words, why this message comes; with the buttons of the card. */
+/** The person, the time of their wait, their words, the reason for this message; with the buttons of the card. */
 async function aboutOne(alert: Alert, sayings: readonly Saying[], telling: Telling) {
   const standing = await standingOf(alert, telling);
   const { destination = "" } = sayings[0]?.notice ?? {};
   const { settings } = routeAt(alert, destination, telling);
   const entity = standing?.entity ?? alert.signal.entity;
   const quote = quoteOf(standing, telling);
-  // The mark of an alert that is had or silenced would say that no one is needed.
+  // The mark of an acknowledged or silenced alert would mean that no one is needed.
   const isCalling = alert.called !== undefined && isOpen(alert.state) && pagesOf(sayings).length > 0;
   // How long the customer has waited at the end of a pause is not known yet.
   const title = pauseBefore(sayings, telling) ? alert.signal.title : headline(alert, standing, telling.clock.now());

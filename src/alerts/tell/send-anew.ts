@@ -1,10 +1,10 @@
-/** A page that an operator releases or retries from the outbox: it is written anew, with what became of its alert and of its people since. */
+/** A page that an operator releases or retries from the outbox: it is written again, with the changes of its alert and its people since. */
 import type { OutboxStore } from "../../domain/store.js";
 import type { Telling } from "./telling.js";
 
 const MAX_EDITS = 200;
 
-/** False for what is no page, or was posted in part: its words stay. */
+/** False for a message that is no page, or was posted in part: its words stay. */
 export async function sendAnew(
   deliveryId: string,
   outbox: Pick<OutboxStore, "list">,

@@ -22,7 +22,7 @@ const EDIT_LIST_EVERY_MS = 5_000;
 /** How long a change on its way is waited for before it is requested again; the end of the change wakes this at once. */
 const WAIT_FOR_CHANGE_MS = 2_000;
 const HELD_MS = 60_000;
-/** Changes of cards that wait for a place in one chat: more of them would show what was long ago. */
+/** Changes of cards that wait for a place in one chat: more of them would show old states. */
 const MAX_CHANGES = 2;
 const MAX_ALERTS = 20;
 
@@ -36,7 +36,10 @@ export async function showCards(destination: string, telling: Telling): Promise<
   return next;
 }
 
-/** What a card does not show yet: that a person took, snoozed or ended an alert, that one changed its state otherwise, or the rest. */
+/**
+ * The kind of change that a card does not show yet: a person took, snoozed or ended an alert, an alert changed its state otherwise, or the
+ * rest.
+ */
 const ACT = 2;
 const STATE = 1;
 const REST = 0;
@@ -80,7 +83,7 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
   const earliest = card.shownAt + (card.kind === "alert" ? EDIT_EVERY_MS : EDIT_LIST_EVERY_MS);
   if (card.isPosted && now < earliest) return earliest;
   const last = card.unsettled === undefined ? undefined : await telling.deliveryOf(card.unsettled);
-  // What a person did is not shown after what waits.
+  // The change by a person does not wait for an earlier change.
   const waits = last !== undefined && isUnderWay(last);
   const isUrgent = news === ACT && !(waits && last.operation === "send");
   if (!isUrgent && (waits || (card.isPosted && changes.size >= MAX_CHANGES))) return now + WAIT_FOR_CHANGE_MS;
@@ -92,7 +95,7 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
   const root = await telling.deliveryOf(card.deliveryId);
   const redrawAt = await nextRedraw(card, telling);
   if (root && isInDoubt(root) && redrawAt !== undefined) return postAnew(card, root, telling);
-  // An operator decides, and until then a change of it would be held, too.
+  // An operator decides about the card, and until then a change of it would be held, too.
   if (root?.status === "held") return now + HELD_MS;
   const withheld = await withheldPost(card, telling);
   const since = withheld && (await newsSince(withheld, card, telling));
@@ -110,12 +113,12 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
     isClosed: redrawAt === undefined,
     redrawAt,
   };
-  // The next decision is asked when something happens to its alerts.
+  // Hooks are asked again when the card's alerts change.
   if (isDecided) {
     await store.saveCard({ ...shown, shownAt: card.shownAt, unsettledSince: card.unsettledSince });
     return undefined;
   }
-  // All on it has ended, and its change would be posted as a second card.
+  // All alerts on the card have ended, and its change would be posted as a second card.
   if (root && isInDoubt(root)) {
     await store.saveCard({ ...shown, isPosted: card.isPosted });
     return undefined;
@@ -128,7 +131,7 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
   }
   if (!isThere) {
     try {
-      // Who must act reads it before the messages of people that wait for the limit of the chat, such as copies.
+      // People who must act read the card before the messages of people that wait for the limit of the chat, such as copies.
       await telling.send(at, message, { cause, deliveryId: card.deliveryId, isCourtesy, urgency: "urgent" });
     } catch (error) {
       const reason = nowhere(error);
@@ -148,7 +151,7 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
     if (!isUrgent) changes.add(deliveryId);
   } catch (error) {
     if (!(error instanceof HookgateError) || error.code !== "DELIVERY_UNKNOWN") throw error;
-    // So old that the outbox has forgotten it: it is posted anew.
+    // The card is so old that the outbox has forgotten it: it is posted again.
     await store.saveCard({ ...card, isPosted: false, deliveryId: newId("d", now) });
     return now;
   }
@@ -156,7 +159,7 @@ async function showCard({ card, news }: Stale, changes: Set<string>, telling: Te
   return now + CHECK_AGAIN_MS;
 }
 
-/** It may be there or not. The chat may work by now, and a card twice is better than none. */
+/** The card may be there or not. The chat may work by now, and a card twice is better than none. */
 async function postAnew(card: AlertCard, root: Delivery, { store, clock, discard }: Telling): Promise<number> {
   const now = clock.now();
   const { settledAt = 0 } = root;
@@ -174,7 +177,7 @@ async function isOnlyAboutDelivery({ id }: AlertCard, { store }: Telling): Promi
   return alerts.length > 0 && alerts.every(isAboutDelivery);
 }
 
-/** The same change of the same card is the same delivery, however often it is asked for. `since`: what has happened since hooks withheld it. */
+/** The same change of the same card is the same delivery, however often it is asked for. `since`: the changes since hooks withheld it. */
 function editId({ id, deliveryId, wanted }: AlertCard, since = String(wanted)): string {
   const digest = createHash("sha256").update(`${id}|${deliveryId}|${since}`).digest("base64url");
   return `d_${digest.slice(0, 24)}`;

@@ -1,4 +1,4 @@
-/** The clock was ahead and is right again, in this run or since the last: stored times of a chat that are still to come are of now. */
+/** The clock was ahead and is right again, in this run or since the last: stored times of a chat that are in the future become now. */
 import type { AlertStore } from "../../domain/alerts/alert.js";
 import type { Clock } from "../../lib/time/clock.js";
 

@@ -1,4 +1,4 @@
-/** Composes what `telling.ts` describes from what alerts were given. */
+/** Composes the `Telling` of `telling.ts` from the dependencies of alerts. */
 import { type Address, formatAddress, parseAddress } from "../../domain/chat/address.js";
 import { isNewMessage } from "../../domain/deliveries/given-up.js";
 import { HookgateError } from "../../lib/errors.js";
@@ -17,7 +17,7 @@ import type { Telling } from "./telling.js";
 const MAX_CHANGES = 1_000;
 
 interface Own extends Pick<Telling, "silences" | "chatOf" | "run" | "raiseOwn"> {
-  /** As they are now: a reload changes both. */
+  /** The current ones: a reload changes both. */
   config(): AlertsConfig;
   inhibitors(): Inhibitors;
   /** Looks at this key again, at this time or at once. */
@@ -72,7 +72,7 @@ export function tellingOf(deps: AlertsDeps, own: Own): Telling {
   };
 }
 
-/** To a webhook. Throws WEBHOOK_REFUSED or what guardedRequest throws. */
+/** To a webhook. Throws WEBHOOK_REFUSED or the errors of guardedRequest. */
 async function postTo(url: string, id: string, body: unknown, allow: Destinations): Promise<void> {
   const {
     status,

@@ -1,4 +1,7 @@
-/** What telling needs besides what the pipeline knows: the gateway's verbs, what became of a delivery, and how much may be said. */
+/**
+ * The dependencies of messages about alerts besides those of the pipeline: the gateway's verbs, the fate of deliveries, and the message
+ * budget.
+ */
 
 import type { AlertSignal, ClockStanding } from "../../domain/alerts/alert-signal.js";
 import type { Address } from "../../domain/chat/address.js";
@@ -12,18 +15,18 @@ import type { Budget } from "./budget.js";
 export interface TellingOptions {
   cause: Cause;
   deliveryId: string;
-  /** When it cannot be sent it is cancelled, and is no dead letter. */
+  /** A message that cannot be sent is cancelled, and is no dead letter. */
   isCourtesy?: boolean;
-  /** It becomes a dead letter when it is not sent within this time. */
+  /** The message becomes a dead letter when it is not sent within this time. */
   ttlMs?: number;
-  /** It goes before or after what else waits for its chat, in order with those of the same urgency. */
+  /** The message goes before or after others that wait for its chat, in order with those of the same urgency. */
   urgency?: DeliveryUrgency | undefined;
 }
 
 export interface Telling extends Alerting {
   send(at: Address, message: OutboundMessage, options: TellingOptions): Promise<string>;
   edit(deliveryId: string, message: OutboundMessage, options: TellingOptions): Promise<string>;
-  /** Deletes dead letters: what they said is said anew. `reason`: for hooks, of one that is held. */
+  /** Deletes dead letters: their messages are written again. `reason`: for hooks, of one that is held. */
   discard(deliveryIds: readonly string[], reason?: string): Promise<unknown>;
   /** Cancels a delivery that is not being sent yet; false when it is too late for that. */
   withdraw(deliveryId: string, reason: string): Promise<boolean>;
@@ -37,7 +40,7 @@ export interface Telling extends Alerting {
   run(occasion: Occasion): Promise<unknown>;
   /** An alert about alerting. The episode is counted here. */
   raiseOwn(signal: Omit<AlertSignal, "episode" | "at">): Promise<void>;
-  /** Takes out what must not be shown: secrets. */
+  /** Takes out secrets, which must not be shown. */
   mask(text: string): string;
   /** A link to the message that a delivery posted, where its platform has links. */
   linkTo(deliveryId: string): Promise<string | undefined>;

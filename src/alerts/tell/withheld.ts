@@ -1,4 +1,7 @@
-/** What hooks withheld about alerts, by what became of its deliveries. Hooks decide again about a card when something happens to its alerts, and not each time it is drawn. */
+/**
+ * Cards and notices that hooks withheld, by the fate of their deliveries. Hooks decide again about a card when its alerts change, and not
+ * each time it is drawn.
+ */
 import { createHash } from "node:crypto";
 import { type Alert, type AlertCard, isOpen } from "../../domain/alerts/alert.js";
 import { isStoppedByHook } from "../../domain/deliveries/given-up.js";
@@ -9,13 +12,16 @@ import type { Telling } from "./telling.js";
 
 const MAX_ALERTS = 20;
 
-/** The delivery of a card that hooks withheld and that is not in its chat, nor was put there by a later change. Undefined for any other card. */
+/**
+ * The delivery of a card that hooks withheld and that is not in its chat, nor was put there by a later change. Undefined for any other
+ * card.
+ */
 export async function withheldPost({ deliveryId }: AlertCard, telling: Telling): Promise<Delivery | undefined> {
   const post = await telling.deliveryOf(deliveryId);
   return post && isStoppedByHook(post) && !(await telling.wasPosted(deliveryId)) ? post : undefined;
 }
 
-/** What has happened to the alerts of a withheld card since it was first decided about, as a part of the id of the next try. Undefined: nothing. */
+/** The changes of a withheld card's alerts since it was first decided about, as a part of the id of the next try. Undefined: none. */
 export async function newsSince(post: Delivery, { id }: AlertCard, { store }: Telling): Promise<string | undefined> {
   const news: string[] = [];
   for (const alert of await store.list({ cardId: id, limit: MAX_ALERTS })) {
@@ -25,7 +31,7 @@ export async function newsSince(post: Delivery, { id }: AlertCard, { store }: Te
   return news.length === 0 ? undefined : createHash("sha256").update(news.sort().join()).digest("base64url");
 }
 
-/** A card of an open alert that hooks withheld in that chat, and a reminder or escalation: why each was. */
+/** A card of an open alert that hooks withheld in that chat, and a reminder or escalation: the reason for each. */
 export interface Withheld {
   card: string | undefined;
   notice: string | undefined;
@@ -54,7 +60,7 @@ async function withheldNotice(destination: string, telling: Telling): Promise<st
   return undefined;
 }
 
-/** An alert about a chat is posted where nothing else failed: that it is withheld opens no other. */
+/** An alert about a chat is posted where nothing else failed: no other alert is opened when hooks withhold it. */
 const isMissed = (alert: Alert) => isOpen(alert.state) && !isAboutPlace(alert);
 
 const reasonOf = ({ reason, status }: Delivery) => reason ?? status;

@@ -1,7 +1,7 @@
 /**
- * Working time: how much of it lies between two instants, and when so much of it will have passed. Exact to the millisecond: an
- * instant is working time when the clock on the wall of the calendar's zone shows working hours. So an hour that a clock change
- * skips is none, and one that it repeats counts twice.
+ * Working time: how much of it lies between two instants, and when so much of it will have passed. Exact to the millisecond: an instant is
+ * working time when the clock on the wall of the calendar's zone shows working hours. An hour that a clock change skips is therefore none,
+ * and one that it repeats counts twice.
  */
 
 import { DAY_MS } from "../../../lib/time/duration.js";
@@ -30,7 +30,7 @@ export const ALWAYS: WorkCalendar = {
 /** Windows are computed and cached in pieces of this length. */
 const PIECE_MS = 32 * DAY_MS;
 const MAX_PIECES = 400;
-/** After so many pieces (five years) without an open minute there will be none. */
+/** After so many pieces (five years) without an open minute, the search ends. */
 const MAX_EMPTY = 58;
 
 interface Piece {

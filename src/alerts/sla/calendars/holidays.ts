@@ -31,8 +31,8 @@ function requireKnown(known: Record<string, string> | undefined, code: string, w
 }
 
 /**
- * The date as it is written, on the calendar of the place. Days are counted instead of hours: the day of a clock change has
- * 23 or 25. Where days begin on the evening before (a suffix to the date says so), the date itself is the working day that is free.
+ * The date as it is written, on the calendar of the place. Days are counted instead of hours: the day of a clock change has 23 or 25. Where
+ * days start on the evening before (a suffix of the date shows that), the date itself is the working day that is free.
  */
 function rangeOf(date: string, lengthMs: number): Range {
   const from = Date.parse(`${date.slice(0, 10)}T${date.slice(11, 19) || "00:00:00"}Z`);

@@ -1,4 +1,4 @@
-/** Makes calendars of what the configuration says. What they need (Temporal, holidays) is loaded here, and only when one needs it. */
+/** Makes calendars from the configuration. Their dependencies (Temporal, holidays) are loaded here, and only when a calendar needs them. */
 
 import { HookgateError } from "../../../lib/errors.js";
 import { DAY_MS } from "../../../lib/time/duration.js";
@@ -39,7 +39,7 @@ function refuse(name: string, error: unknown): never {
   throw new HookgateError({ code, message: `sla.calendars.${name}: ${message}`, hint: hint || undefined });
 }
 
-/** The hours of a date: those of its own, else those of its weekday without what is closed. */
+/** The hours of a date: those of its own, else those of its weekday without closed times. */
 function hoursOf(config: CalendarConfig, holidays: Holidays | undefined): (day: number) => readonly Range[] {
   const weekly = weeklyHours(config);
   const own = new Map(Object.entries(config.open).map(([date, hours]) => [dayNumber(date), ranges(hours)]));
@@ -49,7 +49,7 @@ function hoursOf(config: CalendarConfig, holidays: Holidays | undefined): (day: 
   const closed = (year: number): readonly Range[] => {
     let known = closedIn.get(year);
     if (known === undefined) {
-      // Some that began in the year before are not over.
+      // Some holidays of the year before are not over.
       const free = holidays ? [...holidays(year - 1), ...holidays(year)] : [];
       known = united([...free, ...closures.flatMap((closure) => closureIn(closure, year))]);
       closedIn.set(year, known);

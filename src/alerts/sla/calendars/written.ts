@@ -4,7 +4,7 @@ import { DAY_MS } from "../../../lib/time/duration.js";
 /** [from, to) */
 export type Range = readonly [from: number, to: number];
 
-/** `09:00-12:30`; 24:00 is the day's end. Undefined when it is no such thing, or ends before it begins. */
+/** `09:00-12:30`; 24:00 is the day's end. Undefined when the text is of another form, or ends before it starts. */
 export function parseHours(text: string): Range | undefined {
   const [, from, to] = /^\s*(\d{1,2}:\d{2})\s*-\s*(\d{1,2}:\d{2})\s*$/.exec(text) ?? [];
   const start = from === undefined ? undefined : timeOfDay(from);
@@ -39,7 +39,7 @@ export function parseDays(text: string): number[] | undefined {
   return [...days];
 }
 
-/** When something is closed, in local time; `yearly` ones count from the beginning of their year's day. */
+/** A closed time, in local time; `yearly` ones count from the beginning of their year's day. */
 export type Closure =
   | { kind: "once"; from: number; to: number }
   | { kind: "yearly"; month: number; day: number; from: number; to: number };
@@ -80,7 +80,7 @@ export function united(ranges: readonly Range[]): Range[] {
   return result;
 }
 
-/** What of `ranges` is in none of `taken`. */
+/** The parts of `ranges` that are in none of `taken`. */
 export function without(ranges: readonly Range[], taken: readonly Range[]): Range[] {
   let left: Range[] = [...ranges];
   for (const [from, to] of taken)

@@ -1,4 +1,4 @@
-/** How much working time a clock has run, and when it will have run so much: pure arithmetic over its start and its pauses. */
+/** The working time that a clock has run, and the time when it will have run so much: pure arithmetic over its start and its pauses. */
 import type { SlaCourse } from "../../../domain/alerts/sla.js";
 import type { WorkCalendar } from "../calendars/calendar.js";
 
@@ -29,7 +29,7 @@ export function usedAt(course: SlaCourse, calendar: WorkCalendar, at: number): n
   return used;
 }
 
-/** When it had, or will have, used so much; undefined when it stands still before that. */
+/** The time when the clock had, or will have, used so much; undefined when it pauses before that. */
 export function reachedAt(course: SlaCourse, calendar: WorkCalendar, ms: number): number | undefined {
   let left = ms - course.usedMs;
   if (left <= 0) return course.since;
@@ -42,7 +42,7 @@ export function reachedAt(course: SlaCourse, calendar: WorkCalendar, ms: number)
   return undefined;
 }
 
-/** Stands still, or runs again, from `at` on. Times that lie before what is known already are moved up to it. */
+/** Pauses, or runs again, from `at` on. Times before the known course are moved up to its end. */
 export function withPause(course: SlaCourse, isPaused: boolean, at: number, calendar: WorkCalendar): SlaCourse {
   const { pausedSince, ...rest } = course;
   if (isPaused === (pausedSince !== undefined)) return course;

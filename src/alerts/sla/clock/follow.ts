@@ -1,6 +1,6 @@
 /**
- * What becomes of a clock when something is known anew: its entity changed, its time came, its policy is another. Pure: from what
- * was known, what is so and what time it is to the clock and what it announces. The same twice changes nothing.
+ * The next state of a clock after a change: its entity changed, its time came, its policy is another. Pure: from the known state, the
+ * current facts and the time to the clock and its announcements. The same input twice changes nothing.
  */
 import type { NewAnnouncement, SlaClock, SlaCourse } from "../../../domain/alerts/sla.js";
 import type { WatchedEntity } from "../../../domain/alerts/watched.js";
@@ -16,11 +16,11 @@ export interface Situation {
   policy: Policy;
   entity: WatchedEntity;
   now: number;
-  /** Since when it is so; pauses begin and end then. Default: now. */
+  /** The time of the change; pauses start and end then. Default: now. */
   changedAt?: number;
-  /** What is due by now is announced then: what would end it may be on its way. */
+  /** An announcement that is due now is made at this time: a message that would end the clock may be on its way. */
   holdUntil?: number;
-  /** Put on top by people; what is known unless said. */
+  /** Working time that people added; default: the known value. */
   extendedMs?: number;
   /** The person who extended it now. */
   extendedBy?: string;
@@ -35,7 +35,7 @@ export interface Step {
   announced: NewAnnouncement[];
 }
 
-/** Undefined when there is no clock: it was over before anybody looked. */
+/** Undefined when there is no clock: its span was over before the first look. */
 export function follow(situation: Situation): Step | undefined {
   const { known, span, policy, entity, now } = situation;
   const isOver = span.endedAt !== undefined;
@@ -71,7 +71,7 @@ export function follow(situation: Situation): Step | undefined {
   return { clock, announced: announced.map((news) => announcement(news, say)) };
 }
 
-/** How often and by how much, and by whom: shown apart from the target that the policy gives. */
+/** The number, the length and the authors of extensions: shown apart from the target of the policy. */
 function noteExtension(clock: SlaClock, situation: Situation): void {
   const { known, extendedBy } = situation;
   const isNew = isExtended(situation, clock.extendedMs);
@@ -92,7 +92,7 @@ function isExtended({ known, entity }: Situation, extendedMs: number): boolean {
   return before < now;
 }
 
-/** The alert of a clock that stands still now, or runs again, waits with its reminders, or goes on with them. */
+/** When the clock pauses, or runs again, its alert stops its reminders, or goes on with them. */
 function announcePause(clock: SlaClock, known: SlaClock | undefined, now: number, announced: ClockNews[]): void {
   const isSame = known?.state === clock.state || known?.state === "ended" || clock.episode !== known?.episode;
   const isSaid = known?.warned !== undefined || known?.violatedAt !== undefined;
@@ -108,7 +108,7 @@ export function withdraw(
   now: number,
 ): Step {
   const { nextAt: _, pausedFor: _p, ...rest } = clock;
-  // What it was about may be deleted.
+  // The quoted message may be deleted.
   const entity = { ...clock.entity, lastWords: undefined };
   const ended: SlaClock = { ...rest, entity, state: "ended", outcome: "withdrawn", endedAt: now };
   ended.usedMs = usedOf(clock, policy, now);
@@ -144,7 +144,7 @@ function courseOf({ known, span, policy, now, changedAt = now }: Situation, isPa
   return span.endedAt === undefined ? withPause(course, isPaused, changedAt, policy.calendar) : course;
 }
 
-/** What was announced holds no more: it was moved, or what had ended goes on. */
+/** The announcements so far hold no more: the clock was moved, or goes on after its end. */
 function beginEpisode(
   clock: SlaClock,
   known: SlaClock | undefined,
@@ -210,7 +210,7 @@ function conclude(
   announced: ClockNews[],
 ): void {
   const isLate = frame.dueAt !== undefined && endedAt > frame.dueAt;
-  // It broke during a gap: announced, though it has ended.
+  // The target was missed during a gap: announced, though the clock has ended.
   if (isLate && clock.violatedAt === undefined) {
     clock.violatedAt = frame.dueAt as number;
     clock.breachedAt ??= clock.violatedAt;

@@ -1,4 +1,4 @@
-/** What a clock has been given: how much working time, until when, and when which warning is reached. */
+/** The limits of a clock: its working time, its due time, and the times of its warnings. */
 import type { SlaClock, SlaCourse } from "../../../domain/alerts/sla.js";
 import { ALWAYS, type WorkCalendar } from "../calendars/calendar.js";
 import type { Policy } from "../policies/policies.js";
@@ -8,7 +8,7 @@ import type { Span } from "./span.js";
 
 export interface Frame {
   targetMs: number;
-  /** Absent while it stands still before its target. */
+  /** Absent while the clock is paused before its target. */
   dueAt?: number;
   /** In order of time; those that a pause keeps from being reached are left out. */
   warnings: readonly { label: string; share: number; at: number }[];
@@ -26,7 +26,7 @@ export function frameOf(span: Span, policy: Policy, course: SlaCourse, extendedM
 /** A date stays where it was set: pauses make its clock silent, and do not move it. */
 function deadlineFrame(deadline: number, { startedAt }: Span, policy: Policy, extendedMs: number): Frame {
   const dueAt = policy.calendar.after(deadline, extendedMs) ?? deadline;
-  // There are no working hours between its start and its end: the time on the wall is all there is to go by.
+  // There are no working hours between its start and its end: only the time on the wall can be used.
   const calendar = policy.calendar.between(startedAt, dueAt) > 0 ? policy.calendar : ALWAYS;
   return frame(policy, calendar, startCourse(startedAt), calendar.between(startedAt, dueAt), dueAt);
 }

@@ -1,4 +1,4 @@
-/** An announcement, frozen when it is decided: what hooks are asked and told, and what the alert says. */
+/** An announcement, frozen when it is decided: the payload for hooks, and the text of the alert. */
 import type { AlertSignal } from "../../../domain/alerts/alert-signal.js";
 import { type NewAnnouncement, SLA_MEASURE_NAMES, type SlaClock } from "../../../domain/alerts/sla.js";
 import { formatDuration } from "../../../lib/time/duration.js";
@@ -8,7 +8,7 @@ import { type Frame, leftOf } from "./frame.js";
 export type ClockNews =
   | { kind: "warning"; episode: number; at: number; label: string }
   | { kind: "violated" | "met"; episode: number; at: number }
-  /** No news for hooks: its alert learns that the clock stands still, or runs again. */
+  /** No news for hooks: its alert shows that the clock is paused, or runs again. */
   | { kind: "paused" | "resumed"; episode: number; at: number }
   /** No news for hooks: the alert ends. */
   | { kind: "cleared"; episode: number; at: number; reason: string; isPostponed?: boolean; isUnwatched?: boolean };
@@ -121,7 +121,7 @@ function reasonOf(news: ClockNews, { clock, frame, now }: About): string {
   }
 }
 
-/** For what was answered in time only because people gave more time after its target was missed, or the settings have a longer one. */
+/** For a clock that was met only because people gave more time after its target was missed, or the settings have a longer one. */
 function wasLate({ outcome, extensions }: SlaClock): string {
   if (outcome !== "late") return "";
   return extensions === undefined ? ", late for its former target" : ", after it was overdue and got more time";

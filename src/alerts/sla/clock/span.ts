@@ -1,25 +1,25 @@
-/** What of an entity a clock measures: from when to when, and whether it waits. */
+/** The part of an entity that a clock measures: its start, its end, and whether it waits. */
 import type { SlaMeasure } from "../../../domain/alerts/sla.js";
 import type { WatchedEntity } from "../../../domain/alerts/watched.js";
 import type { Policy } from "../policies/policies.js";
 
 export interface Span {
   measure: SlaMeasure;
-  /** Tells apart the several that one measure has in a life. */
+  /** Distinguishes several spans of one measure of an entity. */
   cycle: string;
   startedAt: number;
   endedAt?: number;
-  /** Over, without anything to be met. */
+  /** The span is over, and there is no target to meet. */
   abandoned?: boolean;
-  /** Closed without the answer that it measures. */
+  /** The conversation was closed without the answer that the span measures. */
   isUnanswered?: boolean;
   /** A hook gave the answer. */
   isByHook?: boolean;
-  /** A date that was set for it. */
+  /** A deadline that was set for the entity. */
   deadline?: number;
-  /** Why it ended, for people: `answered`, `cancelled`. */
+  /** Why the span ended, for people: `answered`, `cancelled`. */
   how?: string;
-  /** What its entity is called and quotes for it: the words that it is about, and not those of a later span. */
+  /** The entity's title and quote for this span: the words that the span is about, and not those of a later span. */
   quote?: Pick<WatchedEntity, "title" | "lastWords">;
 }
 

@@ -1,4 +1,4 @@
-/** What a customer's case is after the gateway has seen one more thing. Pure. */
+/** The state of a customer's case after the gateway has seen one more event. Pure. */
 
 import type { CaseTurn, ConversationSight, SlaCase } from "../../../domain/alerts/sla.js";
 import { formatAddress } from "../../../domain/chat/address.js";
@@ -74,7 +74,7 @@ function turnOf({ messageId, at, userId, name, text, inboxId }: ConversationSigh
   return { messageId, by: "customer", at, userId, name, words: text?.slice(0, MAX_WORDS), inboxId };
 }
 
-/** A hook answers the message that it claimed. What the customer wrote before or after it, and no hook claimed, still waits for people. */
+/** A hook answers the message that it claimed. Messages before or after it that no hook claimed still wait for people. */
 function afterReply(known: SlaCase, sight: ConversationSight, config: ConversationsConfig): SlaCase {
   const isAnswered = ({ messageId }: CaseTurn) => messageId === sight.replyTo;
   const since = waitingSince(known);
@@ -98,7 +98,7 @@ function opened(sight: ConversationSight): SlaCase {
   };
 }
 
-/** It takes its place before what the customer wrote after it, while it was on its way. */
+/** The answer takes its place before messages that the customer wrote after it, while it was on its way. */
 function answered(known: SlaCase, sight: ConversationSight, config: ConversationsConfig, owner?: string): SlaCase {
   const { messageId, at, inboxId = Number.POSITIVE_INFINITY } = sight;
   const { turns } = known;
@@ -106,7 +106,7 @@ function answered(known: SlaCase, sight: ConversationSight, config: Conversation
   if (turns.some((turn) => turn.messageId === messageId)) return known;
   const waiting = turns.findLastIndex(({ by }) => by === "us") + 1;
   const later = turns.findIndex((turn, i) => i >= waiting && (turn.inboxId ?? 0) > inboxId);
-  // Nothing that waits is older than it.
+  // No waiting message is older than the answer.
   if (later === waiting) return known;
   const place = later < 0 ? turns.length : later;
   const turned = withTurns(known, turns.toSpliced(place, 0, { messageId, by: "us", at, name: owner }));
@@ -116,7 +116,7 @@ function answered(known: SlaCase, sight: ConversationSight, config: Conversation
 
 function withTurns(known: SlaCase, all: readonly CaseTurn[]): SlaCase {
   const turns = all.slice(-MAX_TURNS);
-  // Clocks start with it, however much the customer wrote since.
+  // Clocks start with the first waiting message, however much the customer wrote since.
   const since = waitingSince({ turns: all });
   if (since && !turns.includes(since)) turns[0] = since;
   const lost = all.slice(0, -MAX_TURNS).filter(({ by }) => by === "us");
@@ -132,7 +132,7 @@ function afterEdit(known: SlaCase, sight: ConversationSight): SlaCase {
   return { ...known, turns: known.turns.map((turn) => (isEdited(turn) ? withWords(turn, sight) : turn)) };
 }
 
-/** What hooks withheld from the readers of its copy is not quoted to them. */
+/** Words that hooks withheld from the readers of the copy are not quoted to these readers. */
 function withWords({ withheld, ...turn }: CaseTurn, sight: ConversationSight): CaseTurn {
   const { copy } = sight;
   const isAsItWas = copy === undefined ? withheld === "held" : copy === "released" && withheld === undefined;

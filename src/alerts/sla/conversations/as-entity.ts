@@ -1,4 +1,4 @@
-/** A case as SLA clocks know it: an entity, and what of it each policy measures. */
+/** A case as SLA clocks know it: an entity, and the part of it that each policy measures. */
 
 import type { CaseTurn, SlaCase } from "../../../domain/alerts/sla.js";
 import type { FactsOf, Watched } from "../../../domain/alerts/watched.js";
@@ -11,10 +11,10 @@ import { waitingSince } from "./after-sight.js";
 /** `endedBy` of a case in which no one wrote any more. */
 export const BY_SILENCE = "silence";
 
-/** Where a person can look at a message. */
+/** A link to a message. */
 export type LinkTo = (at: Address, messageId: string, guildId: string | undefined) => string | undefined;
 
-/** Where a person is found. */
+/** A link to a person. */
 export type LinkToPerson = (platform: string, userId: string) => string | undefined;
 
 /** How people call a chat; undefined when it is not known. */
@@ -61,8 +61,8 @@ export function entityOf(one: SlaCase, { linkTo, linkToPerson }: Links): Watched
 }
 
 /**
- * The customer's newest words among these. Those that a hook answered while others wait are no turns, and so are not quoted. The title
- * stands over them, so it names who wrote them.
+ * The customer's newest words among these. Messages that a hook answered while others wait are no turns, and so are not quoted. The title
+ * is above the quote, so it names the author.
  */
 function quoteOf(one: SlaCase, turns: readonly CaseTurn[]): NonNullable<Span["quote"]> {
   const said = turns.findLast(({ by, words }) => by === "customer" && words);
@@ -121,7 +121,7 @@ function responses(one: SlaCase, measure: "first_response" | "next_response"): S
   });
 }
 
-/** A case that ends ends what was waited for in it. Without an answer it meets no target; a resolution needs one answer at least. */
+/** A case that ends ends the waits in it. Without an answer it meets no target; a resolution needs one answer at least. */
 function ending(one: SlaCase, answer: Answer | undefined): Partial<Span> {
   const { endedAt, endedBy, abandoned } = one;
   if (answer?.at !== undefined) {
@@ -135,7 +135,7 @@ function ending(one: SlaCase, answer: Answer | undefined): Partial<Span> {
   return { endedAt, isUnanswered, isByHook: isResolvedByHook(one), how: howItEnded(endedBy) };
 }
 
-/** Only hooks answered, and no one ended it: the silence after their answers did. */
+/** Only hooks answered, and no person ended the case: the silence after their answers did. */
 function isResolvedByHook({ endedBy, firstAnsweredAt, firstAnsweredByHook, turns }: SlaCase): boolean {
   const hasPeoplesAnswer =
     (firstAnsweredAt !== undefined && firstAnsweredByHook !== true) ||

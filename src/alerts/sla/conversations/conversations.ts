@@ -1,7 +1,6 @@
 /**
- * Conversations as SLA clocks see them. The gateway stores what it saw in the transaction that settles an event; here it is taken
- * from there, one at a time for each conversation, and is done with when the case and its clocks have moved: a crash repeats or
- * loses nothing.
+ * Conversations as SLA clocks see them. The gateway stores its sights in the transaction that settles an event; here they are taken from
+ * there, one at a time for each conversation, and are done when the case and its clocks have moved: a crash repeats or loses nothing.
  */
 
 import type { ConversationSight, SlaCase, SlaStore } from "../../../domain/alerts/sla.js";
@@ -21,18 +20,18 @@ export interface ConversationsDeps {
   clocks: Clocks;
   config(): ConversationsConfig;
   hasPolicies(): boolean;
-  /** How long what is overdue is held back when it was brought late: the answer may be next. */
+  /** How long overdue announcements are held back after messages that arrived late: the answer may be next. */
   holdMs(): number;
-  /** Whether a policy is about it. */
+  /** Whether a policy is about the entity. */
   isWatched(entity: WatchedEntity): boolean;
   links: Links;
   clock: Clock;
   logger: Logger;
 }
 
-/** The key of those that end by silence; no address looks like it. */
+/** The key of cases that end by silence; no address looks like it. */
 const CLOSING = "closing";
-/** The key of those that no policy is about any more. */
+/** The key of cases that no policy is about any more. */
 const FORGETTING = "forgetting";
 const KEPT_MS = 3_600_000;
 const SIGHTS_IN_A_ROW = 50;
@@ -84,7 +83,7 @@ export class Conversations {
     await this.#work.stop();
   }
 
-  /** Its clock's time came, or policies changed. */
+  /** The time of the case's clock came, or policies changed. */
   async followAgain(caseId: string, extend?: Sighting["extend"]): Promise<void> {
     await this.#see(caseId, (known) => known && { case: known, isAsItWas: true, extend });
   }
@@ -107,7 +106,7 @@ export class Conversations {
     if (this.#isRunning) this.#work.wake(FORGETTING, this.#keptUntil);
   }
 
-  /** The policies did not come back: what was open is given up, and the log says how many. */
+  /** The policies did not come back: open cases are given up, and the log shows how many. */
   async #giveUp(): Promise<number | undefined> {
     const { clock, logger, hasPolicies } = this.#deps;
     if (hasPolicies() || this.#keptUntil === undefined) return undefined;
@@ -144,7 +143,7 @@ export class Conversations {
     return isClosed;
   }
 
-  /** One of us takes it. The next person who answers is its owner again. */
+  /** An operator takes the case. The next person who answers is its owner again. */
   async claim(caseId: string, by: string): Promise<boolean> {
     let isClaimed = false;
     await this.#see(caseId, (known) => {
@@ -155,7 +154,7 @@ export class Conversations {
     return isClaimed;
   }
 
-  /** What was seen of a conversation, in order. */
+  /** Takes the sights of a conversation, in order. */
   async #take(conversation: string): Promise<number | undefined> {
     const { store, clock } = this.#deps;
     const sights = await store.sightsOf(conversation, SIGHTS_IN_A_ROW);
@@ -228,7 +227,7 @@ export class Conversations {
     });
   }
 
-  /** Ends the conversations that have been silent long enough. Gives the time of the next. */
+  /** Ends the conversations that have been silent long enough. Returns the time of the next. */
   async #closeSilent(): Promise<number | undefined> {
     const { store, clock } = this.#deps;
     const next = await store.nextClosing();
@@ -251,7 +250,7 @@ export class Conversations {
 
 interface CaseChange {
   case: SlaCase;
-  /** Nothing of it need be written. */
+  /** Nothing of the case needs to be written. */
   isAsItWas?: boolean;
   changedAt?: number;
   holdUntil?: number;

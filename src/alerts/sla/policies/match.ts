@@ -1,4 +1,4 @@
-/** `match` of a policy: CEL over what is watched. */
+/** `match` of a policy: CEL over the watched entity. */
 import { WATCHED, type WatchedEntity, type WatchedType } from "../../../domain/alerts/watched.js";
 import { conditionProblems } from "../../../hooks/conditions/impossible-condition.js";
 import { unguardedFields } from "../../../hooks/conditions/optional-field.js";
@@ -14,7 +14,7 @@ const schemas: Readonly<Record<WatchedType, () => JsonSchema>> = {
   conversation: once(() => jsonSchemaOf(WATCHED.conversation)),
 };
 
-/** A sentence for each thing that is wrong: bad syntax, a field that no such entity has, a comparison that never holds. */
+/** A sentence for each problem: bad syntax, a field that no such entity has, a comparison that never holds. */
 export function matchProblems(source: string, type: WatchedType): string[] {
   const problems = conditionProblems(source, { entity: schemas[type]() });
   if (problems.length > 0) return problems;
@@ -29,11 +29,11 @@ export function matchProblems(source: string, type: WatchedType): string[] {
 export interface MatchAround {
   /** A chat that moved has the id by which the source names it. */
   formerChats?: FormerChats | undefined;
-  /** There was no answer for an entity, with the remedy. An entity without a fact that is compared with `==` is not meant, and is not reported. */
+  /** There was no answer for an entity, with the remedy. An entity that lacks a fact compared with `==` is not meant and not reported. */
   unanswered?(entity: WatchedEntity, error: string): void;
 }
 
-/** Throws a `HookgateError` for bad syntax and for a field that nothing watched has. A fact that is not there does not match. */
+/** Throws a `HookgateError` for bad syntax and for a field that no watched entity has. A missing fact does not match. */
 export function compileMatch(
   source: string,
   type: WatchedType,

@@ -1,4 +1,4 @@
-/** Policies as they are at work: compiled, with their calendars, and a fingerprint that changes when what they say changes. */
+/** Policies at work: compiled, with their calendars, and a fingerprint that changes with their content. */
 import { createHash } from "node:crypto";
 import type { Severity } from "../../../domain/alerts/alert-signal.js";
 import type { SlaMeasure } from "../../../domain/alerts/sla.js";
@@ -17,18 +17,18 @@ export interface Policy {
   measure: SlaMeasure;
   from: "created" | "started";
   matches(entity: WatchedEntity): boolean;
-  /** As it is written, for people. */
+  /** The match expression as it is written, for people. */
   match?: string;
   /** The first entity for which its match had no answer, and why. */
   unanswered?: string | undefined;
   targetMs?: number;
   calendar: WorkCalendar;
   warnAt: readonly Threshold[];
-  /** Whether a clock of it stands still; says why. */
+  /** The reason why a clock of the policy is paused; undefined when it is not. */
   pausedFor(entity: Pick<WatchedEntity, "status" | "pausedFor">): string | undefined;
   pauseWhen?: readonly string[];
   severity: { warning: Severity; violated: Severity };
-  /** Ends what is late. */
+  /** Ends late tasks. */
   onViolated?: "fail";
   routes?: readonly string[];
   runbook?: string;
@@ -37,7 +37,7 @@ export interface Policy {
 
 export interface PoliciesAround extends Pick<MatchAround, "formerChats"> {
   logger: Logger;
-  /** Those in force so far: what is unchanged is not reported again. */
+  /** The policies in force so far: problems of unchanged ones are not reported again. */
   former?: readonly Policy[];
 }
 
@@ -93,7 +93,7 @@ function compile(config: PolicyConfig, all: SlaConfig, calendars: Calendars, aro
   }
 }
 
-/** A warning is never more severe than what it warns of. */
+/** A warning is never more severe than the breach that it warns of. */
 export function severitiesOf({ severity }: Pick<PolicyConfig, "severity">): Policy["severity"] {
   if (typeof severity === "object") return severity;
   return { warning: severity === "info" ? "info" : "warning", violated: severity };

@@ -2,7 +2,7 @@
 import { parseDuration } from "../../../lib/time/duration.js";
 
 export interface Threshold {
-  /** As it is written; told in the warning. */
+  /** The threshold as it is written; shown in the warning. */
   label: string;
   share?: number;
   beforeMs?: number;
@@ -21,7 +21,7 @@ export function parseThreshold(text: string): Threshold | undefined {
   return beforeMs === undefined || beforeMs <= 0 ? undefined : { label, beforeMs };
 }
 
-/** After how much working time it is reached; undefined when the time allowed is too short for it. */
+/** The working time after which the threshold is reached; undefined when the time allowed is too short for it. */
 export function reachedAfter({ share, beforeMs }: Threshold, targetMs: number): number | undefined {
   const ms = share === undefined ? targetMs - (beforeMs ?? 0) : targetMs * share;
   return ms > 0 && ms < targetMs ? Math.round(ms) : undefined;

@@ -4,7 +4,7 @@ import { calledBy, isInstead, isPageKey, stepIn, stepOf } from "../../steps/esca
 import { stepTaken, urgingOf } from "../../urging.js";
 import type { Telling } from "../telling.js";
 
-/** Whether the rotas and people of now have others for its step than those when it was taken. What was written for others already stays. */
+/** Whether the rotas and people now differ from those when the step was taken. A page that already was written again for others stays. */
 export async function callsFormer(
   { kind, key, sentTo, copy, alertId, destination }: Notice,
   telling: Telling,
@@ -18,12 +18,12 @@ export async function callsFormer(
   const { then, now } = stepTaken(urgingOf(alert, { name: route }), Number(step), escalate);
   if (then?.called === undefined || now === undefined) return false;
   const called = calledBy(now, telling, clock.now());
-  // A private message may be written after the step was taken, for the person of now.
+  // A private message may be written after the step was taken, for the current person.
   const isTheirs = sentTo !== undefined && called.includes(telling.personOf(destination) ?? "");
   return !isTheirs && called.join() !== then.called.join();
 }
 
-/** Writes such pages anew, as rows. False: there were none. */
+/** Writes such pages again, as rows. False: there were none. */
 export async function callPresent(due: readonly Notice[], telling: Telling): Promise<boolean> {
   const former: number[] = [];
   for (const notice of due) {

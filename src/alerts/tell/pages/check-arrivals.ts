@@ -1,4 +1,4 @@
-/** Looks after cards on their way. One that cannot be told where it should is told elsewhere, and that is an alert itself. */
+/** Looks after cards on their way. A card that cannot be posted in its chat is posted elsewhere, and that is an alert itself. */
 import { type AlertCard, isOpen } from "../../../domain/alerts/alert.js";
 import { isInDoubt, isNewMessage, isStoppedByHook } from "../../../domain/deliveries/given-up.js";
 import type { Delivery } from "../../../domain/store.js";
@@ -12,7 +12,7 @@ import { withheldPost } from "../withheld.js";
 import { sendTest } from "./test-arrival.js";
 import { isLost, lossOf, noteArrival, noteRefusal, raiseUndelivered, undelivered } from "./undelivered.js";
 
-/** Alerts that are told elsewhere in one go. */
+/** Alerts that are sent elsewhere in one go. */
 const PAGE = 200;
 
 export async function checkArrivals(destination: string, telling: Telling): Promise<number | undefined> {
@@ -81,18 +81,21 @@ async function testAgain(destination: string, telling: Telling): Promise<void> {
   if (known && isOpen(known.state)) await sendTest(destination, telling);
 }
 
-/** What a hook does with a change of a card shows nothing about its chat. */
+/** A hook's decision on a change of a card shows nothing about its chat. */
 const isWithheldChange = async (card: AlertCard, delivery: Delivery, telling: Telling) =>
   delivery.operation === "edit" && isStoppedByHook(delivery) && !(await withheldPost(card, telling));
 
-/** `isChange`: the card is there, and a change of it waits or was withheld. That is not shown elsewhere of alerts that an operator has. */
+/**
+ * `isChange`: the card is there, and a change of it waits or was withheld. That change is not shown elsewhere for alerts that an operator
+ * has.
+ */
 export async function tellElsewhere(card: AlertCard, loss: Loss, telling: Telling, isChange = false): Promise<void> {
   const { store, logger, run } = telling;
   const { destination } = card;
   const { reason, isByHook } = loss;
   const isAgain = card.failedAt !== undefined;
   logger.error({ card: card.id, destination, reason }, "an alert could not be sent");
-  // A card of many may show alerts about this place beside others. None at all: they are shown elsewhere by now.
+  // A card of many may show alerts about this place beside others. A card without any alert: its alerts are shown elsewhere by now.
   const isAboutPlaces = (await store.list({ cardId: card.id, limit: PAGE })).every(isAboutPlace);
   for (let afterId = ""; ; ) {
     const page = await store.list({ cardId: card.id, afterId, limit: PAGE });
@@ -104,7 +107,7 @@ export async function tellElsewhere(card: AlertCard, loss: Loss, telling: Tellin
     afterId = page.at(-1)?.id ?? afterId;
     if (page.length < PAGE) break;
   }
-  // One message in doubt says nothing about its chat. A second one does.
+  // One message in doubt shows nothing about its chat. A second one does.
   if (isAboutPlaces || (isChange && isByHook)) return;
   if (loss.fate !== "in doubt" || isAgain) await raiseUndelivered(destination, loss, telling);
 }

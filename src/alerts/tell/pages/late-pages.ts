@@ -7,11 +7,11 @@ import type { Telling } from "../telling.js";
 
 const PAGE = 500;
 
-/** Nothing is sent yet. Newer pages of the chat follow the late one; one that has expired is told at the fallback, and written anew after that. */
+/** Nothing is sent yet. Newer pages of the chat follow the late one; an expired one goes to the fallback, and is written again then. */
 export async function withdrawLatePages(destination: string, telling: Telling): Promise<void> {
   const { store, clock } = telling;
   const now = clock.now();
-  // A kill right after one was enqueued leaves it waiting here as well.
+  // A kill right after a page was enqueued leaves it waiting here as well.
   const left = [...(await store.unsettledNotices(destination)), ...(await store.notices(destination, PAGE))];
   const groups = groupBy(
     left.filter(({ deliveryId }) => deliveryId !== undefined).sort((a, b) => a.id - b.id),

@@ -3,7 +3,7 @@ import type { OutboundMessage } from "../../../domain/chat/message.js";
 import { canMentionEveryone } from "../../../domain/chat/platform.js";
 import type { Alerting } from "../../alerting.js";
 
-/** `mentions`: `platform:id|name`. Those of other platforms, and in a private chat those of other people, are named in the text already. */
+/** `mentions`: `platform:id|name`. People of other platforms, and other people in a private chat, are named in the text already. */
 export function mentionsFor(
   mentions: readonly string[],
   destination: string,
@@ -29,7 +29,7 @@ export function mentionsFor(
     if (of !== platform || kind === undefined) continue;
     const isRole = kind === "role" && id !== undefined;
     (isRole ? roles : users).push(isRole ? id : kind);
-    // A number, for a reader who does not know that person's account.
+    // An account id is only a number for a reader who does not know that person's account.
     if (reader === undefined || ref === reader)
       written.push(isRole ? `<@&${id}>` : `<@${kind}${name === ref || name === "" ? "" : `|${name}`}>`);
   }

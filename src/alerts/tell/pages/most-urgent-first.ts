@@ -1,4 +1,4 @@
-/** In which order the messages of one destination are enqueued. */
+/** The order in which the messages of one destination are enqueued. */
 import type { Alert, Notice } from "../../../domain/alerts/alert.js";
 import { OWN_KIND } from "../../own-alerts.js";
 import { isAboutDelivery } from "./undelivered.js";

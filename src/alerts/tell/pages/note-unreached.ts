@@ -9,7 +9,7 @@ import { stepTaken, urgingOf } from "../../urging.js";
 import type { Telling } from "../telling.js";
 import { unreached } from "./undelivered.js";
 
-/** A step that notified none of its people is an alert itself. Not one of an alert about alerting: that hides the cause. */
+/** A step that notified none of its people is an alert itself. Not a step of an alert about alerting: that would hide the cause. */
 export async function noteUnreached({ key, copy }: Notice, alert: Alert, telling: Telling): Promise<void> {
   const { entity, source } = alert.signal;
   const of = unreachedStep(key);

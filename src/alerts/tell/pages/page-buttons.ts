@@ -5,7 +5,7 @@ import type { Button } from "../../../domain/chat/message.js";
 import { routeAt } from "../../steps/route.js";
 import type { Telling } from "../telling.js";
 
-/** One press for the alerts of this message only: a card may get others, which its reader has not seen. */
+/** One press acts only on the alerts of this message: a card may get others, which its reader has not seen. */
 export function pageButtons(
   alerts: readonly Alert[],
   deliveryId: string | undefined,

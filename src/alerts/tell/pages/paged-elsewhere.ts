@@ -1,7 +1,7 @@
 /**
- * Whom a page mentions and what it says of each person, as it is when the page is written for the outbox. A page that waited for its chat is
- * posted there late: who was notified of it in another chat meanwhile is not notified again, unless an operator had the alert in between.
- * Then it needs an operator again, and the page says that it calls that person again.
+ * The mentions and the sentences about people of a page, at the time when it is written for the outbox. A page that waited for its chat is
+ * posted there late: people who were notified of it in another chat meanwhile are not notified again, unless an operator had the alert in
+ * between. Then the alert needs an operator again, and the page shows that it calls that person again.
  */
 import type { Alert, Notice } from "../../../domain/alerts/alert.js";
 import { noticeSentences } from "../../../domain/alerts/notice-words.js";
@@ -25,11 +25,11 @@ interface Call {
   refs: readonly string[];
 }
 
-/** The notice without the mentions of people who were notified in other chats, with these chats, and without what is not true any more. */
+/** The notice without mentions of people who were notified in other chats, with these chats, and without sentences that became untrue. */
 export async function withoutPaged(notice: Notice, { since }: Alert, telling: Telling): Promise<Notice> {
   const { kind, sentAt, mentions, destination, sentences, copy } = notice;
   if (kind !== "escalation" || mentions.length === 0) return notice;
-  // One that was not enqueued yet is on time.
+  // A page that was not enqueued yet is on time.
   if (sentAt === undefined && !(await isLate(notice, telling))) return notice;
   const calls = await callsOf(notice, telling);
   const kept: string[] = [];
@@ -38,7 +38,7 @@ export async function withoutPaged(notice: Notice, { since }: Alert, telling: Te
   const untrue = new Set<string>();
   for (const person of groupBy(mentions.map(readMention), ({ name }) => name)) {
     const name = person[0]?.name ?? "";
-    // The newest, which an operator's action may have come after.
+    // The newest call: an operator may have acted after it.
     const call = calls.findLast((one) => isNotified(one, person, telling));
     const isAgain = call !== undefined && call.at < since;
     const isHere = isReached(destination, readersOf(destination, person, telling), telling.personOf);
@@ -70,7 +70,10 @@ export async function withoutPaged(notice: Notice, { since }: Alert, telling: Te
   return { ...changed, sentences: [...trueOf(sentences.slice(0, at)), ...news, ...trueOf(sentences.slice(at))] };
 }
 
-/** A message that waits in the outbox mentions others than it would mention now: they were notified in another chat since, or were not notified there. */
+/**
+ * A message that waits in the outbox mentions others than it would mention now: they were notified in another chat since, or were not
+ * notified there.
+ */
 export async function mentionsOthers(
   destination: string,
   notices: readonly Notice[],
@@ -91,7 +94,10 @@ export async function mentionsOthers(
 
 const sorted = (ids: readonly string[] = []) => [...new Set(ids)].sort().join();
 
-/** Its people may have been notified elsewhere: its chat took no alerts when it was due or takes none now, or the fallback has it, or it is that copy. */
+/**
+ * Its people may have been notified elsewhere: its chat took no alerts when it was due or takes none now, or the fallback has it, or it is
+ * that copy.
+ */
 async function isLate(notice: Notice, telling: Telling): Promise<boolean> {
   const { copy, destination } = notice;
   if (await isElsewhere([notice], telling)) return true;

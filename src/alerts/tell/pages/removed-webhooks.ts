@@ -1,4 +1,7 @@
-/** Pages that wait for a webhook that the settings have no longer: nothing is sent there. They go to the new address of their step, if it has one. */
+/**
+ * Pages that wait for a webhook that the settings have no longer: nothing is sent there. They go to the new address of their step, if it
+ * has one.
+ */
 import { type Alert, isOpen, type Notice } from "../../../domain/alerts/alert.js";
 import type { AlertsConfig } from "../../config.js";
 import { stepIn, stepOf } from "../../steps/escalate.js";
@@ -8,7 +11,7 @@ import { postponeNotices } from "../postpone.js";
 import { isWebhook } from "../shown-as.js";
 import type { Telling } from "../telling.js";
 
-/** What waits for a destination, oldest first. */
+/** The notices that wait for a destination, oldest first. */
 export async function noticesFor(destination: string, limit: number, telling: Telling): Promise<Notice[]> {
   const { store, config, run } = telling;
   for (;;) {

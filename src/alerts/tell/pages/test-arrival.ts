@@ -11,7 +11,7 @@ import { endUnused, noteArrival, noteRefusal } from "./undelivered.js";
 
 const CAUSE = "test:";
 
-/** The destination that such an alert is about; undefined for any other alert. */
+/** The destination of an alert about a destination that alerts do not reach; undefined for any other alert. */
 export function testedBy({ signal: { source, labels } }: Pick<Alert, "signal">): string | undefined {
   return source.kind === OWN_KIND && (labels.kind === "undelivered" || labels.kind === "unsaid")
     ? labels.destination
@@ -31,7 +31,7 @@ export async function testOf(alert: Alert, telling: Telling): Promise<string | u
   return destination;
 }
 
-/** Resolves when it is enqueued. Rejects with what keeps a webhook from taking it. */
+/** Resolves when the message is enqueued. Rejects with the error that keeps a webhook from taking it. */
 export async function sendTest(destination: string, telling: Telling): Promise<void> {
   const { clock, post, send } = telling;
   const deliveryId = newId("d", clock.now());
@@ -43,7 +43,7 @@ export async function sendTest(destination: string, telling: Telling): Promise<v
   const at = parseAddress(destination);
   const message = { text: "Test message: alerts are posted in this chat.", silent: true };
   const cause = { kind: "alert" as const, id: `${CAUSE}${deliveryId}`, depth: 0 };
-  // One that is refused says nothing new: it is no dead letter.
+  // A test message that is refused is no news: it is no dead letter.
   if (at) await send(at, message, { cause, deliveryId, isCourtesy: true });
 }
 

@@ -1,4 +1,4 @@
-/** Alerts about alerting: a destination that alerts do not reach, or what is said besides their cards. */
+/** Alerts about alerting: a destination that alerts, or the messages besides their cards, do not reach. */
 import { type Alert, isOpen } from "../../../domain/alerts/alert.js";
 import {
   hasExpired,
@@ -31,7 +31,10 @@ export function unsaid(destination: string, shown = shownAs(destination), isByHo
   return about(destination, "unsaid", `${title} ${shown}`);
 }
 
-/** One alert per cause: it includes that reminders and escalations do not arrive there. `isOfAlert`: and not of a digest, which nothing posts later. */
+/**
+ * One alert per cause: it includes that reminders and escalations do not arrive there. `isOfAlert`: and not of a digest, which nothing
+ * posts later.
+ */
 export async function raiseUndelivered(
   destination: string,
   { reason, isByHook }: Pick<Loss, "reason" | "isByHook">,
@@ -42,7 +45,7 @@ export async function raiseUndelivered(
   const own = undelivered(destination, shown, isByHook);
   const labels = isByHook && isOfAlert ? { ...own.labels, ...WITHHELD } : own.labels;
   await raiseOwn({ ...own, labels, state: "firing", reason });
-  // What hooks withhold shows nothing about other messages there.
+  // A message that hooks withhold shows nothing about other messages there.
   if (!isByHook) await raiseOwn({ ...unsaid(destination, shown), state: "resolved", reason: NOTHING_ARRIVES });
 }
 
@@ -59,9 +62,9 @@ export async function raiseUnsaid(
     return known && isOpen(known.state) ? known : undefined;
   };
   const worse = await openOf(undelivered(destination));
-  // What hooks withhold there says nothing about what the chat refuses.
+  // A message that hooks withhold there shows nothing about refusals of the chat.
   if (worse && (isByHook || !isOfWithheld(worse))) return;
-  // What a chat refuses is not over when its pause is.
+  // Refusals of a chat do not end with its pause.
   if (isPaused && (await openOf(own))) return;
   const labels = { ...own.labels, ...(isPaused ? PAUSED : isByHook ? WITHHELD : {}) };
   await raiseOwn({ ...own, labels, state: "firing", reason });
@@ -74,7 +77,7 @@ const WITHHELD = { cause: "hooks" };
 
 const isOfWithheld = ({ signal: { labels } }: Pick<Alert, "signal">) => labels.cause === WITHHELD.cause;
 
-/** Nothing is posted at the end of a pause when an operator has what waited. When to look again. */
+/** Nothing is posted at the end of a pause when an operator has the alerts that waited. Returns the time to look again. */
 export async function endWithPause(destination: string, telling: Telling): Promise<number | undefined> {
   const { store, inhibitors, clock } = telling;
   if (!inhibitors.refuses(destination)) return undefined;
@@ -121,12 +124,12 @@ export async function noteArrival(destination: string, telling: Telling): Promis
   await endOwn(destination, telling, { isArrival: true });
 }
 
-/** What hooks withhold there ends with its alerts, too. */
+/** The alert about messages that hooks withhold there ends with its alerts, too. */
 export function endWithheld(destination: string, telling: Telling): Promise<void> {
   return endOwn(destination, telling, { isArrival: false });
 }
 
-/** That one message arrives says nothing about those that hooks withhold. */
+/** One message that arrives shows nothing about those that hooks withhold. */
 async function endOwn(destination: string, telling: Telling, { isArrival }: { isArrival: boolean }): Promise<void> {
   const { store, raiseOwn, placeName } = telling;
   const shown = shownAs(destination, placeName);
@@ -163,11 +166,11 @@ export function noteRefusal(destination: string, delivery: Delivery, { personOf,
     inhibitors.noteRefusal(destination, delivery.reason ?? "", clock.now());
 }
 
-/** It was tried, and did not arrive. */
+/** The message was tried, and did not arrive. */
 const isRefused = (delivery: Delivery) =>
   (delivery.status === "dead" || isLostCourtesy(delivery)) && !hasExpired(delivery) && !isInDoubt(delivery);
 
-/** What became of it, or why it still waits. A platform that is away is no pause of a chat. */
+/** The fate of a delivery, or the reason why it still waits. A platform that is away is no pause of a chat. */
 export function lossOf(destination: string, delivery: Delivery, { pauseOf, config }: Telling): Loss {
   const { reason = isUnderWay(delivery) ? WAITS : delivery.status } = delivery;
   if (isInDoubt(delivery) || (isUnderWay(delivery) && delivery.parts.some(mayHaveArrived)))
@@ -176,19 +179,19 @@ export function lossOf(destination: string, delivery: Delivery, { pauseOf, confi
   if (isRefused(delivery)) return { fate: "refused", reason };
   const pause = pauseOf(destination);
   if (pause) return { fate: "paused", reason: pausedText(pause, config) };
-  // What expired is enqueued anew.
+  // An expired message is enqueued again.
   return { fate: isUnderWay(delivery) || hasExpired(delivery) ? "waiting" : "unsent", reason };
 }
 
 const WAITS = "it waits for its platform, or behind other messages of its chat";
 
-/** It ended and did not arrive. What the gateway or an operator withdrew is not lost. */
+/** The delivery ended and did not arrive. One that the gateway or an operator withdrew is not lost. */
 export function isLost(delivery: Delivery): boolean {
   const { status } = delivery;
   return status === "dead" || status === "held" || isLostCourtesy(delivery) || isWithheldByHook(delivery);
 }
 
-/** It was tried, and the platform refused it or may have. (What hooks cancel is never tried.) */
+/** The delivery was tried, and the platform refused it or may have. (A delivery that hooks cancel is never tried.) */
 function isLostCourtesy({ status, isCourtesy, parts }: Delivery): boolean {
   return status === "cancelled" && isCourtesy === true && parts.length > 0;
 }

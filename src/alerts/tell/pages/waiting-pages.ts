@@ -13,11 +13,11 @@ export interface WaitingPage {
   destination: string;
   /** The end of the pause of its chat; absent when it waits for something else. */
   until?: number | undefined;
-  /** An operator has the alert: it is posted when the alert needs one again. */
+  /** An operator has the alert: the page is posted when the alert needs an operator again. */
   isCalledOff?: boolean;
 }
 
-/** One for each chat. */
+/** One page for each chat. */
 export async function waitingPages(alert: Alert, telling: Telling): Promise<WaitingPage[]> {
   const { store, clock, pauseOf, deliveryOf } = telling;
   if (!isOpen(alert.state)) return [];
@@ -28,7 +28,7 @@ export async function waitingPages(alert: Alert, telling: Telling): Promise<Wait
       if (alertId !== alert.id || kind !== "escalation" || dueAt > clock.now()) continue;
       const delivery = deliveryId === undefined ? undefined : await deliveryOf(deliveryId);
       if (delivery !== undefined && !isUnderWay(delivery)) continue;
-      // It is taken back in a moment, or is posted.
+      // The page is taken back in a moment, or is posted.
       if (delivery !== undefined && isCalledOff(alert)) continue;
       found.push(
         isCalledOff(alert) ? { destination, isCalledOff: true } : { destination, until: pauseOf(destination)?.until },
@@ -41,12 +41,12 @@ export async function waitingPages(alert: Alert, telling: Telling): Promise<Wait
 
 export interface QuietPage {
   destination: string;
-  /** When the quiet hours of its chat end, by the settings of now. */
+  /** When the quiet hours of its chat end, by the current settings. */
   until: number;
   route: string;
-  /** Its step, by its place among those that the route took. */
+  /** The page's step, by its place among the taken steps of the route. */
   place: number;
-  /** That step as its page names it. */
+  /** The step's number in the text of its page. */
   number: number;
   /** Another message of the step is on its way, or posted. */
   isPosted: boolean;
@@ -70,7 +70,7 @@ export async function quietPages(alert: Alert, { store, clock, config }: Telling
   return waiting.sort((a, b) => a.until - b.until);
 }
 
-/** What a page says of steps that wait elsewhere, its own among them: in no other message of the alert their people are notified yet. */
+/** The sentences of a page about steps that wait elsewhere, its own among them: no other message of the alert notifies their people yet. */
 export async function waitsBeside(
   { key, kind, destination }: Notice,
   alert: Alert,
