@@ -1,6 +1,6 @@
 /**
- * Looks after the cards of people who were given a task, until the cards have arrived. One that does not arrive is noted on the task, so that
- * its other cards and the commands show it, and posted in the conversation that the task came from.
+ * Looks after the cards of people who were given a task, until the cards have arrived. A card that does not arrive is noted on the task, so
+ * that its other cards and the commands show it, and posted in the conversation that the task came from.
  */
 
 import { formatAddress } from "../domain/chat/address.js";
@@ -17,15 +17,15 @@ export interface ArrivalDeps {
   store: Pick<TaskStore, "get">;
   amend: Transitions["amend"];
   chat: Pick<OrchestratorDeps["chat"], "fateOf" | "wasPurged" | "send">;
-  /** `platform:id` as people write it. */
+  /** The name that people use for `platform:id`. */
   nameOf(ref: string): string;
   logger: Logger;
 }
 
 export interface Arrivals {
-  /** After each change, and for open tasks at a start. */
+  /** Called after each change, and for open tasks at a start. */
   watch(task: Task): void;
-  /** With every tick. */
+  /** Called with every tick. */
   check(): void;
 }
 
@@ -45,7 +45,7 @@ export function createArrivals({ store, amend, chat, nameOf, logger }: ArrivalDe
     const delivery = await chat.fateOf(card.id);
     if (delivery !== undefined && isUnderWay(delivery)) return;
     const end = delivery ?? (await deletedCard(task, card));
-    // It is not enqueued yet, or what took its place was deleted: what was noted stays true.
+    // The card is not enqueued yet, or the change that took its place was deleted: the note on the task stays true.
     if (end === undefined || end.status === "superseded") return;
     const { status, reason } = end;
     if (status === "sent" || status === "purged") watched.delete(taskId);
@@ -71,10 +71,10 @@ export function createArrivals({ store, amend, chat, nameOf, logger }: ArrivalDe
     );
   }
 
-  /** How a card that did not arrive ended, when it is not in the outbox any more. */
+  /** The end of a card that did not arrive, when it is not in the outbox any more. */
   async function deletedCard({ id, createdAt }: Task, { id: cardId, undelivered }: TaskCard) {
     if (undelivered === undefined) return undefined;
-    // A retention deletes it too: nothing more becomes of it then, and what was noted stays true.
+    // A retention deletes the delivery too: its state does not change after that, and the note on the task stays true.
     watched.delete(id);
     return (await chat.wasPurged(cardId, createdAt)) ? ({ status: "purged", reason: undefined } as const) : undefined;
   }
@@ -100,7 +100,7 @@ type TaskCard = NonNullable<Task["cards"]>[number];
 const LONGEST_NAME = 64;
 const LONGEST_TITLE = 120;
 
-/** While it is the person's turn to start. */
+/** The assignee's card, while it is the person's turn to start. */
 function personsCard({ status, cards }: Task) {
   return status === "assigned" ? cards?.find(({ person, former }) => person === true && former !== true) : undefined;
 }

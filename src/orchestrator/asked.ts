@@ -1,4 +1,4 @@
-/** What people ask of a task: the requests behind `/task`, buttons and replies. Each is one transition; who may ask is the command's business. */
+/** The requests behind `/task`, buttons and replies. Each is one transition; the command decides who may ask. */
 import type { Actor, Task, TaskResult, TaskStatus } from "../domain/orchestrator/task.js";
 import { JUDGED_AGAIN } from "../domain/orchestrator/task-press.js";
 import { HookgateError } from "../lib/errors.js";
@@ -9,27 +9,27 @@ import type { Finish } from "./tasks/finish.js";
 import { limitOf } from "./tasks/step.js";
 import { causeOf, STAYS_DONE, type Transitioned, type Transitions, wordOf } from "./tasks/transition.js";
 
-/** `seen`: the task as its caller read it; in another state by then, it stays as it is. */
+/** `seen`: the task as its caller read it; a task that is in another state by then stays as it is. */
 export interface Asked {
-  /** A draft is let go, and a person begins. */
+  /** Lets a draft go, and a person starts its work. */
   startTask(seen: Task, actor: Actor): Promise<Transitioned>;
-  /** What waits for approval may run. */
+  /** Lets a task that waits for approval run. */
   approve(seen: Task, actor: Actor): Promise<Transitioned>;
   /** A pause ends. */
   resume(seen: Task, actor: Actor): Promise<Transitioned>;
-  /** Its work is done: into review where something is expected of it. */
+  /** The task's work is done: into review where the task has expectations. */
   report(seen: Task, actor: Actor, result: TaskResult | undefined): Promise<Transitioned>;
-  /** What is in review is done, without a further check. */
+  /** Marks a task in review as done, without a further check. */
   accept(seen: Task, actor: Actor, result: TaskResult | undefined): Promise<Transitioned>;
-  /** Done again: what failed or was cancelled anew, and of what was refused the same once more. */
+  /** Does a task again: one that failed or was cancelled, and the same change again when a hook refused it. */
   again(seen: Task, actor: Actor): Promise<Transitioned>;
   pause(id: string, actor: Actor): Promise<Transitioned>;
   cancel(id: string, actor: Actor): Promise<Transitioned>;
-  /** An approval refused, work not accepted, a person who cannot. */
+  /** Refuses an approval, does not accept work, or a person cannot do the task. */
   refuse(seen: Task, actor: Actor): Promise<Transitioned>;
-  /** Taken from its assignee. */
+  /** Gives the task to another assignee. */
   assign(id: string, assignTo: string, actor: Actor): Promise<Transitioned>;
-  /** `undefined`: none. Throws TASK_INVALID for one that is over. */
+  /** `undefined`: no deadline. Throws TASK_INVALID for a task that is over. */
   setDeadline(id: string, deadline: number | undefined, actor: Actor): Promise<Task>;
   note(id: string, text: string, actor: Actor): Promise<Task>;
 }
@@ -124,7 +124,7 @@ export function createAsked(deps: AskedDeps): Asked {
     const { id, status, hold } = task;
     if (status === "cancelled") await needLetGo(task);
     if (status === "review" && hold !== undefined) {
-      // It was never judged: the judgement is asked for again.
+      // The work was never judged: the judgement is asked for again.
       const asked = await amend(id, actor, {
         kind: "changed",
         note: JUDGED_AGAIN,
@@ -152,7 +152,7 @@ export function createAsked(deps: AskedDeps): Asked {
       point: task.attempt > 0 ? ("task:retry" as const) : undefined,
       change: ({ interrupted, retries }) => ({
         run: undefined,
-        // It is the same run still; what a person sets going may be cut off as often as at first.
+        // The run is still the same; a run that a person sets going may be cut off as often as at first.
         interrupted: interrupted && { ...interrupted, crashes: 0 },
         retries: status === "blocked" ? retries : 0,
       }),
@@ -242,7 +242,7 @@ export function createAsked(deps: AskedDeps): Asked {
   };
 }
 
-/** An assignee that never started it has written nothing. */
+/** An assignee that never started the task has written nothing. */
 function assigneesSoFar({ attempt, assignTo, earlierAssignees = [] }: Task): string[] | undefined {
   return attempt === 0 ? undefined : [...new Set([...earlierAssignees, assignTo])];
 }

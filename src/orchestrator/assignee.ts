@@ -1,4 +1,4 @@
-/** From the word in `assignTo` to who does it: a configured runner, or a person by `person:<platform>:<user id>`. */
+/** Resolves `assignTo` to an assignee: a configured runner, or a person by `person:<platform>:<user id>`. */
 import { highestRole, type Role } from "../domain/chat/identity.js";
 import { platformProblem } from "../domain/chat/platform.js";
 import type { Task } from "../domain/orchestrator/task.js";
@@ -44,7 +44,7 @@ export function assigneeOf(assignTo: string, { runners }: Pick<OrchestratorConfi
   });
 }
 
-/** Why no task can be given to it; undefined when one can. */
+/** Why no task can be given to this assignee; undefined when one can. */
 export function assigneeProblem(assignTo: string, config: Pick<OrchestratorConfig, "runners">): string | undefined {
   try {
     assigneeOf(assignTo, config);
@@ -55,8 +55,8 @@ export function assigneeProblem(assignTo: string, config: Pick<OrchestratorConfi
 }
 
 /**
- * The role that may give it tasks and see what it says; for an agent, the highest role of the runners that it may start. Undefined when
- * there is no such runner.
+ * The role that may give it tasks and see its output; for an agent, the highest role of the runners that it may start. Undefined when there
+ * is no such runner.
  */
 export function roleToAssign(assignTo: string, config: Pick<OrchestratorConfig, "runners">): Role | undefined {
   const runner = Object.hasOwn(config.runners, assignTo) ? config.runners[assignTo] : undefined;
@@ -66,8 +66,8 @@ export function roleToAssign(assignTo: string, config: Pick<OrchestratorConfig, 
 }
 
 /**
- * The role that may see its output and notes: the highest of all its assignees, because another assignee does not unsay anything. The
- * output of a runner that is gone is for owners only.
+ * The role that may see the task's output and notes: the highest of all its assignees, because older output stays visible. The output of a
+ * runner that is gone is for owners only.
  */
 export function roleToHear(
   { assignTo, earlierAssignees = [] }: Pick<Task, "assignTo" | "earlierAssignees">,

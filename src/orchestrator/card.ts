@@ -1,6 +1,6 @@
 /**
- * A task as a message: what it is, how it stands, what is running now, and the buttons for what one does next. Texts come from people,
- * programs and other systems: they are shown as they are, never as Markdown.
+ * A task as a message: its facts, its state, its running work, and the buttons for the next actions. Texts come from people, programs and
+ * other systems: they are shown as they are, never as Markdown.
  */
 import type { Role } from "../domain/chat/identity.js";
 import type { Button, Card, OutboundMessage } from "../domain/chat/message.js";
@@ -23,14 +23,14 @@ export interface CardView {
   progress?: Progress | undefined;
   /** The card of its assignee. */
   isPersons: boolean;
-  /** Its output is for every reader of this card. */
+  /** Every reader of this card may read the task's output. */
   isOpen: boolean;
-  /** That what was said of it is for. */
+  /** The role that may read the task's output. */
   roleNeeded: Role;
-  /** What is printed is shown here, and not in the card's thread. */
+  /** Output is shown here, and not in the card's thread. */
   hasOutput: boolean;
   now: number;
-  /** `platform:id` as people write it. */
+  /** The name that people use for `platform:id`. */
   nameOf(ref: string): string;
 }
 
@@ -77,7 +77,7 @@ export function cardOf(view: CardView): OutboundMessage {
   };
 }
 
-/** In the chat of a person who had it. It never changes, so that nothing of what follows is read there. */
+/** The card in the chat of the former assignee. It never changes, so that nothing that follows is read there. */
 export function formerCardOf({ id, title }: Task): OutboundMessage {
   const text = "This task was given to another person or runner. This card does not change any more.";
   return { text: "", card: { title: `↪️ ${title}`, text, footer: id } };
@@ -89,13 +89,13 @@ function description({ description: text, status }: Task): string {
 
 const progressParts = (view: CardView) => [lacking(view.task), bar(view), view.hasOutput ? output(view) : ""];
 
-/** Where there is something to read, who may read it, and how. */
+/** The hint about hidden output: the role that may read it, and the command. */
 function hiddenProgress({ task: { id, attempt }, isPersons, roleNeeded }: CardView): string {
   if (isPersons || attempt === 0) return "";
   return saidElsewhere(id, roleNeeded);
 }
 
-/** What the check found missing, for the next attempt. */
+/** The feedback of the check, for the next attempt. */
 function lacking({ feedback, status }: Task): string {
   if (feedback === undefined || feedback === "" || isEnded(status) || status === "review") return "";
   return `↩️ To fix: ${saidText(feedback, LONGEST_TEXT)}`;
@@ -125,7 +125,7 @@ function output({ task, progress }: CardView): string {
   return outputBlock(text ?? "", LONGEST_OUTPUT);
 }
 
-/** The last of it, in a block that it cannot end. */
+/** The end of the output, in a code block that the output cannot close. */
 export function outputBlock(output: string, longest: number): string {
   const text = output.trim();
   if (text === "") return "";
@@ -166,7 +166,7 @@ function fieldsOf({ task, isPersons, isOpen, now, nameOf }: CardView): NonNullab
   ];
 }
 
-/** Readers of this card learn that its person has not read theirs. */
+/** Shows readers of this card that the assignee's card has not arrived. */
 function undeliveredText(task: Task): string | undefined {
   const card = undeliveredCard(task);
   return card && `⚠️ ${undeliveredWords(card)} \`/task assign ${task.id} WHO\` gives it to another person.`;

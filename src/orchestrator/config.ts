@@ -1,4 +1,4 @@
-/** Settings of tasks and of those who do them: `orchestrator:` in hookgate.yaml. */
+/** Settings of tasks and of their assignees: `orchestrator:` in hookgate.yaml. */
 import { z } from "zod";
 import { addressField } from "../domain/chat/address.js";
 import { ROLES } from "../domain/chat/identity.js";

@@ -1,11 +1,14 @@
-/** How many tasks are in which state: counted once at start, and kept up with every change, so that a tick costs the same for ten and for a million. */
+/**
+ * How many tasks are in which state: counted once at start, and kept up with every change, so that a tick costs the same for ten and for a
+ * million.
+ */
 import type { TaskStatus } from "../domain/orchestrator/task.js";
 
 export interface Counts {
   load(counts: Record<TaskStatus, number>): void;
   moved(from: TaskStatus | undefined, to: TaskStatus): void;
   readonly all: Readonly<Record<TaskStatus, number>>;
-  /** As `orchestrator:tick` tells it. */
+  /** The counts that `orchestrator:tick` reports. */
   summary(): { pending: number; running: number; done: number; failed: number };
 }
 

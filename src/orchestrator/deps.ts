@@ -1,4 +1,4 @@
-/** What `app/parts/orchestrator.ts` gives the orchestrator, and what its files share. */
+/** The dependencies that `app/parts/orchestrator.ts` passes to the orchestrator, and types that its files share. */
 
 import type { EntityChanged } from "../domain/alerts/watched.js";
 import type { Address } from "../domain/chat/address.js";
@@ -20,7 +20,7 @@ import type { Pending } from "../pending/pending.js";
 import type { OrchestratorConfig } from "./config.js";
 
 export interface OrchestratorDeps {
-  /** As it is now: a reload changes it. What runs goes on as it was started. */
+  /** The current configuration: a reload changes it. Running work goes on as it was started. */
   config(): OrchestratorConfig;
   store: TaskStore;
   registry: Pick<HookRegistry, "runBefore" | "runAfter" | "runBeforeSync">;
@@ -35,11 +35,11 @@ export interface OrchestratorDeps {
     edit(deliveryId: string, message: OutboundMessage, options: SendOptions): Promise<string>;
     /** Whether this delivery is known: it was sent, or will be. */
     isThere(deliveryId: string): Promise<boolean>;
-    /** How this delivery stands, or the newest change that took its place; undefined when it is not known. */
+    /** The state of this delivery, or of the newest change that took its place; undefined when it is not known. */
     fateOf(deliveryId: string): Promise<Pick<Delivery, "status" | "reason"> | undefined>;
     /** Whether an operator deleted this delivery since then: it is not sent again. */
     wasPurged(deliveryId: string, since: number): Promise<boolean>;
-    /** The thread under what a delivery posted; `later`: it is not posted yet. */
+    /** The thread under the message of a delivery; `later`: it is not posted yet. */
     threadUnder(deliveryId: string, name: string): Promise<Address | "none" | "later">;
     /** The conversation with one person; undefined where the platform is not there. */
     direct(platform: string, userId: string): Address | undefined;
@@ -47,7 +47,7 @@ export interface OrchestratorDeps {
   /** Programs of runners. */
   processes: Processes;
   models: Models;
-  /** Reads a variable of the environment: secrets that runners name. */
+  /** Reads a variable of the environment, for secrets that runners name. */
   variable(name: string): string | undefined;
   /** Where requests may go besides the public internet. */
   destinations: Destinations;
@@ -56,12 +56,15 @@ export interface OrchestratorDeps {
   mask(text: string): string;
   /** The name that people use for an account `platform:id`. */
   nameOf?(ref: string): string | undefined;
-  /** The role of the only reader of this chat; operator where others read along, or where it is not known who reads. Absent: always operator. */
+  /**
+   * The role of the only reader of this chat; operator where others read along, or where it is not known who reads. Absent: always
+   * operator.
+   */
   readerRole?(at: Address): Role;
   /** Absent: there is no judge, and work with expectations waits in review for a person. */
   assess?: Assess;
   taskChanged?: TaskChanged;
-  /** Why a task's mission has not let it go, and a person may not either; undefined when it has. */
+  /** Why a task's mission has not released it, so that a person may not start it either; undefined when it is released. */
   heldBack?(task: Task): Promise<string | undefined>;
   entityChanged?: EntityChanged;
   /** The owner of leases. */
@@ -72,7 +75,7 @@ export interface OrchestratorDeps {
 
 export type Changes = { [K in keyof Task]?: Task[K] | undefined };
 
-/** A changed copy; what is set to undefined is gone. */
+/** A changed copy; fields that are set to undefined are removed. */
 export function withChanges(task: Task, changes: Changes): Task {
   const next: Record<string, unknown> = { ...task, ...changes };
   for (const [key, value] of Object.entries(next)) if (value === undefined) delete next[key];

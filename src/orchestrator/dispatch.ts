@@ -1,4 +1,4 @@
-/** Takes what is due, the highest priority first, and steps it: each task by itself, a bounded number at once. */
+/** Takes due tasks, the highest priority first, and steps them: each task by itself, a bounded number at once. */
 
 import type { Task } from "../domain/orchestrator/task.js";
 import type { TaskStore } from "../domain/orchestrator/task-store.js";
@@ -11,9 +11,9 @@ import type { Clock } from "../lib/time/clock.js";
 export interface DispatchDeps {
   store: Pick<TaskStore, "due" | "nextDue" | "setDue">;
   step(task: Task): Promise<void>;
-  /** How many more an assignee can start. */
+  /** How many more tasks an assignee can start. */
   roomFor(assignTo: string): number;
-  /** False while a hook at orchestrator:tick says so, and when the gateway stops. */
+  /** False while a hook at orchestrator:tick forbids starts, and when the gateway stops. */
   mayStart(): boolean;
   clock: Clock;
   logger: Logger;
@@ -50,7 +50,7 @@ export function createDispatch({ store, step, roomFor, mayStart, clock, logger }
     } catch (error) {
       logger.error({ task: task.id, error: errorMessage(error) }, "task step failed");
       await store.setDue(task.id, clock.now() + RETRY_DELAY_MS).catch(() => {
-        // the store is what failed: the next tick finds it due
+        // the store failed: the next tick finds the task due
       });
     } finally {
       stepping.delete(task.id);

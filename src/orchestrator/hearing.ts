@@ -1,6 +1,6 @@
 /**
- * The roles that may read what quotes a text. The output of a task's runner is for those who may give it work. The answer to a command is
- * for owners, because it may hold what only an owner may read. Other texts are for operators.
+ * The roles that may read messages that quote a text. A runner's output is for those who may give it work. The answer to a command is for
+ * owners, because it may hold texts that only an owner may read. Other texts are for operators.
  */
 
 import type { About, RoleToHear } from "../domain/chat/hearing.js";
@@ -33,7 +33,7 @@ export function createRoleToHear(deps: Deps): RoleToHear {
 
 const isAnswer = ({ id, cause }: About) => cause?.kind === "command" && id.startsWith("d_");
 
-/** The deliveries that this is about, or that led to it: what a hook posts may quote the message that started it. */
+/** The deliveries that this is about, or that led to it: a message that a hook posts may quote the message that started it. */
 async function messagesBehind(
   of: About,
   payload: Record<string, unknown>,
@@ -42,7 +42,7 @@ async function messagesBehind(
   const { deliveryId } = payload;
   const { kind, id } = recordOf(payload.cause);
   const isMessage = typeof deliveryId === "string" && typeof kind === "string" && typeof id === "string";
-  // Fired by hand, a payload still tells which message it is about.
+  // A payload that was fired by hand still names the message that it is about.
   const cause = isMessage ? { kind: kind as Cause["kind"], id } : of.cause;
   const found: About[] = [{ id: rootOf(isMessage ? deliveryId : of.id), cause }];
   const read = new Set<string>();
@@ -51,7 +51,7 @@ async function messagesBehind(
     if (!next.startsWith("d_") || read.has(next)) break;
     read.add(next);
     const delivery = await outbox.get(next);
-    // It was deleted, and nothing tells what led to it.
+    // The delivery was deleted, and no record shows its cause.
     if (delivery === undefined && last.cause === undefined) return "unknown";
     if (delivery === undefined) break;
     found.push({ id: delivery.id, cause: delivery.cause });
@@ -81,7 +81,7 @@ async function roleOfWork(
       roles.push(...ofMission.map(roleOfTask));
     }
     if (!one.startsWith("t_")) continue;
-    // The payload may still know who had a task that is gone or was never made. Otherwise it may have been anybody's.
+    // The payload may still know who had a task that is gone or was never made. Otherwise anybody may have had it.
     const known = [own, ...records.filter(({ taskId }) => taskId === one)];
     const task = (await tasks.get(one)) ?? known.find(isAssigned);
     roles.push(task === undefined ? "owner" : roleOfTask(task));
@@ -89,7 +89,10 @@ async function roleOfWork(
   return highestRole(roles);
 }
 
-/** The task or mission that the id of a dispatch, or of a run in it, is made of: `t_…:3:task:complete`, `m_…_completed`, `assess_t_…_1_run`. */
+/**
+ * The task or mission that the id of a dispatch, or of a run in it, is made of: `t_…:3:task:complete`, `m_…_completed`,
+ * `assess_t_…_1_run`.
+ */
 function workIn(id = ""): string[] {
   const root = rootOf(id);
   return [

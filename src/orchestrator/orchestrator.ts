@@ -1,6 +1,6 @@
 /**
- * Tasks, from being asked for to being done. Everything is rows: `dispatch` looks at what is due, `step` brings one on, `transition`
- * is the only way to another state, `tasks/notify-change.ts` notifies all. A stop lets runs end; a start ends what a crash cut off, and says so.
+ * Tasks, from being asked for to being done. Everything is rows: `dispatch` looks at what is due, `step` brings one on, `transition` is the
+ * only way to another state, `tasks/notify-change.ts` notifies all. A stop lets runs end; a start ends and reports cut-off runs.
  */
 
 import {
@@ -43,27 +43,27 @@ export interface OrchestratorStatus {
 type Requests = Transitions & Finish & Asked;
 
 export interface Orchestrator extends Transitions, Pick<Finish, "handIn" | "fail">, Asked {
-  /** Throws TASK_INVALID, TASK_ASSIGNEE, TASK_VETOED. A task of the origin's id is given back as it is. */
+  /** Throws TASK_INVALID, TASK_ASSIGNEE, TASK_VETOED. An existing task with the origin's id is returned as it is. */
   create(input: TaskSpecInput, actor: Actor, origin?: TaskOrigin): Promise<Task>;
   readonly store: Pick<TaskStore, "get" | "list" | "events" | "counts">;
   progressOf(taskId: string): Progress | undefined;
   status(): OrchestratorStatus;
-  /** Other settings apply from now on: there may be room, or an assignee again for what waits. */
+  /** Other settings apply from now on: there may be room, or an assignee again, for tasks that wait. */
   reconfigured(): void;
   start(): Promise<void>;
-  /** The gateway is stopping: nothing is started any more, and what is judged is judged again after the next start. */
+  /** The gateway is stopping: nothing is started any more, and work that is being judged is judged again after the next start. */
   stopping(): void;
-  /** Fires orchestrator:shutdown, lets runs end, ends those that do not, and has everybody told of it. */
+  /** Fires orchestrator:shutdown, lets runs end, ends those that do not, and notifies all observers. */
   stop(): Promise<void>;
-  /** Everybody was told of what was written so far, by others after the stop, too. */
+  /** Resolves when all observers were notified of all changes so far, also of those that others wrote after the stop. */
   drained(): Promise<void>;
-  /** Deletes what is over for long; resolves with how many. */
+  /** Deletes tasks that are over for long; resolves with how many. */
   sweep(): Promise<number>;
 }
 
-/** At a stop whose time is used up. */
+/** The time to report ends at a stop whose time is used up. */
 const LAST_WORDS_MS = 1_000;
-/** How many are searched for those without an assignee; more than that wait for people. */
+/** How many blocked tasks are searched for tasks without an assignee; more than that wait for people. */
 const MAX_BLOCKED = 10_000;
 const PAGE = 500;
 
@@ -75,7 +75,7 @@ export function createOrchestrator(deps: OrchestratorDeps): Orchestrator {
 class TaskOrchestrator implements Omit<Orchestrator, keyof Requests> {
   readonly #deps: OrchestratorDeps;
   readonly store: TaskStore;
-  /** They have no state of their own: `createOrchestrator` makes them members of this. */
+  /** Requests have no state of their own: `createOrchestrator` makes them members of this class. */
   readonly requests: Requests;
   readonly #counts: Counts = createCounts(
     Object.fromEntries(TASK_STATUSES.map((one) => [one, 0])) as Record<TaskStatus, number>,
@@ -185,7 +185,7 @@ class TaskOrchestrator implements Omit<Orchestrator, keyof Requests> {
   async start(): Promise<void> {
     this.#counts.load(await this.store.counts());
     this.#running.start();
-    // What an earlier process left before what is new.
+    // Work that an earlier process left comes before new work.
     await this.#deps.pending.resume(TASK_KINDS);
     // Before anything starts.
     await this.#recover();
@@ -203,7 +203,7 @@ class TaskOrchestrator implements Omit<Orchestrator, keyof Requests> {
     if (this.#phase !== "running") return;
     const { config, registry, pending, clock, logger } = this.#deps;
     const stopBy = clock.monotonic() + config().shutdown_timeout;
-    // One time limit for all; what was ended has a moment to be reported.
+    // One time limit for all; the end of a run that is ended has a moment to be reported.
     const leftMs = () => Math.max(LAST_WORDS_MS, stopBy - clock.monotonic());
     const before = registry
       .runBefore("orchestrator:shutdown", {})
@@ -222,7 +222,7 @@ class TaskOrchestrator implements Omit<Orchestrator, keyof Requests> {
     this.#ticking?.cancel();
     this.stopping();
     await Promise.all([within(clock, leftMs(), this.#dispatch.stop()), this.#running.stop(leftMs())]);
-    // A hook that does not end does not hold up the stop: the next start does what is left.
+    // A hook that does not end does not hold up the stop: the next start does the rest.
     await within(clock, leftMs(), pending.drained(TASK_KINDS));
     this.#show.stop();
     await within(clock, leftMs(), registry.runAfter("orchestrator:shutdown", {}));
@@ -241,14 +241,14 @@ class TaskOrchestrator implements Omit<Orchestrator, keyof Requests> {
     if (this.#phase === "running") this.#dispatch.wake();
   }
 
-  /** What waits for a task is due when that is over, or goes on again. */
+  /** Tasks that wait for this task are due when it is over, or goes on again. */
   async #wakeDependents({ id, status }: Task): Promise<void> {
     if (!isEnded(status) && status !== "pending") return;
     for (const waiting of await this.store.dependents(id)) await this.store.setDue(waiting, this.#deps.clock.now());
     this.#wakeDispatch();
   }
 
-  /** Its `before` may keep everything from starting until the next one. */
+  /** Hooks before the tick may keep everything from starting until the next tick. */
   #tick(): void {
     const { registry, clock, config } = this.#deps;
     const summary = this.#counts.summary();
@@ -267,7 +267,10 @@ class TaskOrchestrator implements Omit<Orchestrator, keyof Requests> {
     this.#ticking = clock.after(config().tick, () => this.#tick());
   }
 
-  /** Runs whose gateway is gone: those that had ended, and those that were cut off. No other task waits for the hooks that are asked about them. */
+  /**
+   * Runs whose gateway is gone: those that had ended, and those that were cut off. No other task waits for the hooks that are asked about
+   * them.
+   */
   async #recover(): Promise<void> {
     const tasks = await this.store.stale(this.#deps.owner);
     const ends = await this.#runEnds.left(tasks);
@@ -283,7 +286,7 @@ class TaskOrchestrator implements Omit<Orchestrator, keyof Requests> {
           if (end !== undefined) await this.#runEnds.conclude(task, runId, ending, end.durationMs);
           else await this.#cutOff(task);
         },
-        // It starts again before what waits for room.
+        // The run starts again before tasks that wait for room.
         over: this.#rooms.take(task.assignTo) ?? (() => {}),
       });
     }

@@ -1,5 +1,5 @@
 /**
- * What a program or an agent says while it works: one message in the thread under its task's card, edited as more comes. Where there
+ * The output of a program or an agent while it works: one message in the thread under its task's card, edited as more comes. Where there
  * are no threads under messages, the card shows it.
  */
 import type { OutboundMessage } from "../domain/chat/message.js";
@@ -8,17 +8,17 @@ import { outputBlock, progressBar, signOf } from "./card.js";
 import type { OrchestratorDeps } from "./deps.js";
 import type { Progress } from "./runners/runner.js";
 
-/** Tasks of which is remembered where their output goes. */
+/** The limit of tasks whose output place is remembered. */
 const REMEMBERED = 2_000;
 const LONGEST = 1_700;
 
 export interface Output {
-  /** True when it stands in the thread of this card, up to date. `later`: the card is not posted yet. */
+  /** True when the output is in the thread of this card, up to date. `later`: the card is not posted yet. */
   keep(task: Task, card: { id: string }, progress: Progress | undefined): Promise<boolean | "later">;
 }
 
 export function createOutput(chat: OrchestratorDeps["chat"]): Output {
-  /** `none`: there is no thread; else the words that stand there. */
+  /** `none`: there is no thread; else the words that are there. */
   const known = new Map<string, { place: "none" } | { place: "thread"; words: string }>();
 
   function remember(taskId: string, what: { place: "none" } | { place: "thread"; words: string }): void {
@@ -40,7 +40,7 @@ export function createOutput(chat: OrchestratorDeps["chat"]): Output {
         remember(task.id, { place: "thread", words });
         return true;
       }
-      // What was over before anybody could read along is read on the card.
+      // Output of work that ended before anybody could follow it is read on the card.
       if (message === undefined || task.status !== "in_progress") return false;
       const thread = await chat.threadUnder(card.id, task.title);
       if (thread === "later") return thread;

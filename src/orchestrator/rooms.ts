@@ -1,11 +1,11 @@
-/** How many run at once, all together and for each runner. */
+/** Limits the number of runs at once, all together and for each runner. */
 
 import type { OrchestratorConfig } from "./config.js";
 
 export interface Rooms {
-  /** Undefined when it is full; else gives the room back. */
+  /** Takes a room; the returned function gives it back. Undefined when there is none. */
   take(name: string): (() => void) | undefined;
-  /** How many more this one can start now; people need no room. */
+  /** How many more runs this runner can start now; people need no room. */
   left(name: string): number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * What runs in this process: each under its run id and lease, which is renewed until it ends. It is ended when its time is over, when
- * its task is taken away from it, when its lease is lost, and when the gateway stops.
+ * The runs of this process: each has its run id and a lease, which is renewed until the run ends. A run is ended when its time is over,
+ * when its task is taken away from it, when its lease is lost, and when the gateway stops.
  */
 
 import type { Task } from "../domain/orchestrator/task.js";
@@ -16,7 +16,7 @@ import { type Ending, failedEnding, type Progress, type Runner } from "./runners
 export interface RunningDeps {
   store: Pick<TaskStore, "renew">;
   config(): Pick<OrchestratorConfig, "lease" | "max_output">;
-  /** The progress of a task is another. */
+  /** The progress of a task has changed. */
   progressed(taskId: string): void;
   mask(text: string): string;
   clock: Clock;
@@ -29,7 +29,7 @@ export interface Run {
   runner: Runner;
   timeoutMs: number;
   ended(ending: Ending, durationMs: number): Promise<void>;
-  /** It holds no room any more. */
+  /** The run holds no room any more. */
   over(): void;
 }
 
@@ -39,7 +39,7 @@ export interface Running {
   committed(task: Task): void;
   progressOf(taskId: string): Progress | undefined;
   start(): void;
-  /** Resolves when all have ended, or when the time is over and what was told to end has had its moment. */
+  /** Resolves when all have ended, or when the time is over and the runs that were ended have had their moment. */
   stop(graceMs: number): Promise<void>;
   readonly size: number;
 }
@@ -75,7 +75,7 @@ export function createRunning(deps: RunningDeps): Running {
         const write = () => ended(masked(ending, mask), durationMs);
         return untilWritten({ task: task.id, run: runId }, write, { stopping: stopping.signal, clock, logger });
       })
-      // The next start finds its lease and says that it was cut off.
+      // The next start finds the run's lease and reports that the run was cut off.
       .catch((error: unknown) =>
         logger.error(
           { task: task.id, run: runId, error: errorMessage(error) },
@@ -132,7 +132,7 @@ export function createRunning(deps: RunningDeps): Running {
   };
 }
 
-/** For process groups to end, for hooks to be asked (they have five seconds), and for that to be written down. */
+/** The time for process groups to end, for hooks to answer (they have five seconds), and for the result to be written. */
 const LAST_MS = 7_000;
 
 function timeoutError(timeoutMs: number): Error {

@@ -15,7 +15,7 @@ import { createOutput, type Output } from "./output.js";
 import type { Progress } from "./runners/runner.js";
 
 const EDIT_EVERY_MS = 2_000;
-/** Messages that are remembered as they were sent, so that nothing is edited into what it says already. */
+/** Messages that are remembered as they were sent, so that no edit repeats the text that a message has already. */
 const REMEMBERED = 2_000;
 
 /** A deadline that passed so long ago was shown before the gateway stopped. */
@@ -27,20 +27,20 @@ export interface ShowDeps {
   store: Pick<TaskStore, "get">;
   chat: OrchestratorDeps["chat"];
   progressOf(taskId: string): Progress | undefined;
-  /** The role that may read its output and notes. */
+  /** The role that may read the task's output and notes. */
   roleToHear(task: Task): Role;
-  /** That of the only reader of this chat; operator where others read along. */
+  /** The role of the only reader of this chat; operator where others read along. */
   readerRole(at: Address): Role;
-  /** `platform:id` as people write it. */
+  /** The name that people use for `platform:id`. */
   nameOf(ref: string): string;
   clock: Clock;
   logger: Logger;
 }
 
 export interface Show {
-  /** As it is now. */
+  /** Shows the task as it is now. */
   show(task: Task): Promise<void>;
-  /** Soon: more may come. */
+  /** Shows the progress soon, because more may come. */
   progressed(taskId: string): void;
   /** Cards of tasks whose deadline has passed meanwhile turn overdue. Asked with every tick. */
   passTime(): void;
@@ -56,9 +56,9 @@ export function createShow(deps: ShowDeps): Show {
 class ShownCards implements Show {
   readonly #deps: ShowDeps;
   readonly #output: Output;
-  /** By task: a card that waits to be edited. */
+  /** Timers of cards that wait to be edited, by task. */
   readonly #soon = new Map<string, Timer>();
-  /** By card, as it was sent last. */
+  /** The last text that was sent, by card. */
   readonly #shownWords = new Map<string, string>();
   /** Deadlines to come of tasks whose cards are shown. */
   readonly #deadlines = new Map<string, number>();
@@ -72,7 +72,7 @@ class ShownCards implements Show {
   async show(task: Task): Promise<void> {
     this.#soon.get(task.id)?.cancel();
     this.#soon.delete(task.id);
-    // Told in order, but later than it was written: what holds now is shown.
+    // Changes arrive in order, but later than they were written: the task's current state is shown.
     const now = (await this.#deps.store.get(task.id)) ?? task;
     this.#watchDeadline(now);
     for (const card of now.cards ?? []) await this.#keep(now, card);
@@ -135,7 +135,7 @@ class ShownCards implements Show {
       if (isThere) await chat.edit(card.id, message, { cause });
       else await this.#post(task, card, message);
     } catch (error) {
-      // Swept away since: posted anew.
+      // The delivery was swept away since: the card is posted again.
       if (!(error instanceof HookgateError) || error.code !== "DELIVERY_UNKNOWN") throw error;
       await this.#post(task, card, message);
     }
@@ -144,7 +144,7 @@ class ShownCards implements Show {
     if (shownWords.size > REMEMBERED) shownWords.delete(shownWords.keys().next().value as string);
   }
 
-  /** Nothing more is sent of what an operator purged; a new assignment makes another card. */
+  /** A card that an operator purged is not sent again; a new assignment makes another card. */
   async #post(task: Task, card: TaskCard, message: OutboundMessage): Promise<void> {
     const { chat } = this.#deps;
     if (await chat.wasPurged(card.id, task.createdAt)) return;
@@ -158,7 +158,7 @@ class ShownCards implements Show {
     const roleNeeded = roleToHear(task);
     // People are given work with the access of an operator, regardless of their own role.
     const isOpen = hasRole(card.person === true ? "operator" : readerRole(card.at), roleNeeded);
-    /** The card shows it then. */
+    /** The card shows the output then. */
     const unshown = (error: unknown) => {
       logger.warn({ task: task.id, error: errorMessage(error) }, "a task's output could not be shown in a thread");
       return false;
@@ -179,7 +179,7 @@ class ShownCards implements Show {
   }
 }
 
-/** A mission's own card tells of what it may never come to; a plan with a hundred tasks does not begin with a hundred messages. */
+/** A mission's own card shows tasks that it may never reach; a plan with a hundred tasks does not start with a hundred messages. */
 function isAhead({ missionId, attempt, status }: Task): boolean {
   return missionId !== undefined && attempt === 0 && (status === "draft" || status === "cancelled");
 }

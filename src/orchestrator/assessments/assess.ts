@@ -1,6 +1,6 @@
 /**
- * Judges work that was handed in: `assessment:run` → every expectation checked → the verdict kept → `assessment:complete`. It decides
- * nothing about the task; the caller does. Asked again after a crash it gives the verdict that it had.
+ * Judges work that was handed in: `assessment:run` → every expectation checked → the verdict kept → `assessment:complete`. The caller
+ * decides about the task. When asked again after a crash, it returns the verdict that it had.
  */
 
 import { roundMark } from "../../domain/journal.js";
@@ -41,18 +41,18 @@ export interface AssessDeps extends CheckDeps {
   attempts: Attempts;
   store: Pick<AssessmentStore, "get" | "keep" | "pass" | "passed">;
   pending: Pick<Pending, "added">;
-  /** Takes secrets out of what a check quotes. */
+  /** Takes secrets out of the quotes of a check. */
   mask(text: string): string;
   clock: Clock;
-  /** For all conditions of one attempt together. */
+  /** The time limit of all conditions of one attempt together. */
   conditionsMs?: number;
 }
 
-/** Conditions are programs that people write who have no rights on the machine. */
+/** The limit is short: people without rights on the machine write these conditions. */
 const CONDITIONS_MS = 5_000;
 
 export function createAssess(deps: AssessDeps): Assess {
-  // One condition at a time, of all tasks: a crowd of them would take the processors from messages.
+  // Conditions of all tasks run one at a time: many at once would take the processors from messages.
   const { conditionsMs: limitMs = CONDITIONS_MS } = deps;
   const conditions = oneAtATime();
   return async (task, signal, isInReview) => {
@@ -84,7 +84,7 @@ export function createAssess(deps: AssessDeps): Assess {
   };
 }
 
-/** The task as it is judged, after hooks; or that they held it. What they let go before a crash goes on, and is not asked about again. */
+/** The task to judge, after hooks; or that they held it. A task that they let go before a crash goes on, and hooks are not asked again. */
 async function askBefore(task: Task, deps: AssessDeps): Promise<Task | Assessed> {
   const { registry, store } = deps;
   const { id: taskId, attempt } = task;
@@ -102,7 +102,7 @@ async function askBefore(task: Task, deps: AssessDeps): Promise<Task | Assessed>
   return judged;
 }
 
-/** Hooks may hold the verdict back, or change it; what was found stays as it was kept. */
+/** Hooks may hold the verdict back, or change it; the stored result of the checks stays. */
 async function conclude(judged: Assessment, task: Task, deps: AssessDeps): Promise<Assessed> {
   const { registry, store } = deps;
   const { id: taskId, attempt } = task;
@@ -131,7 +131,7 @@ function heldBy(
   return { kind: "held", by: cancelledBy ?? "a hook", reason: cancelReason ?? `${point} was vetoed`, point };
 }
 
-/** What hooks answer; or that they are not called, because they crashed the gateway too often. */
+/** The answer of hooks; or that they are not called, because they crashed the gateway too often. */
 async function inTurn<T>(
   point: PassedAssessment["point"],
   task: Task,
@@ -158,7 +158,7 @@ async function pass(passed: PassedAssessment, { store, pending, attempts, clock 
 
 type Readable = { kind: "readable"; one: Expectation } | { kind: "unreadable"; why: string; number: number };
 
-/** A hook may have changed them: what cannot be read is a check that is broken, never one that is left out. */
+/** A hook may have changed the expectations: one that cannot be read is a broken check, never one that is left out. */
 function expectationsOf({ expectations = [] }: Task): Readable[] {
   return expectations.map((value, index) => {
     const parsed = expectation.safeParse(value);
@@ -209,7 +209,7 @@ function broken(name: string, kind: ExpectationKind, feedback: string): Check {
   return { name, kind, passed: false, score: 0, weight: 1, required: true, feedback, broken: true, latencyMs: 0 };
 }
 
-/** What the checks say together. */
+/** The verdict from all checks together. */
 function verdictOf(checks: readonly Check[]): Pick<Assessment, "passed" | "globalScore" | "feedback"> {
   const passed = checks.every((check) => check.passed || !check.required);
   const weight = checks.reduce((sum, check) => sum + check.weight, 0);

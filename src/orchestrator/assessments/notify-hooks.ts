@@ -9,7 +9,7 @@ import { firedFor } from "../tasks/ask-hooks.js";
 const HOOKS = "assessment.hooks";
 export const ASSESSMENT_KINDS = [HOOKS] as const;
 
-/** Written with what hooks let pass. */
+/** Written with the assessment that hooks let pass. */
 export function notificationOf(passed: PassedAssessment): NewPending {
   const step = passed.point === "assessment:run" ? "run" : "complete";
   const id = `${assessmentId({ id: passed.taskId, attempt: passed.attempt })}_${step}_told`;

@@ -1,4 +1,4 @@
-/** What keeps an expectation from ever being checked, known before anything is done: for plans, and for tasks that are written in chat. */
+/** The reason why an expectation can never be checked, known before anything is done: for plans, and for tasks that are written in chat. */
 import type { Expectation } from "../../domain/orchestrator/expectation.js";
 import { errorMessage } from "../../lib/errors.js";
 import { shellMarkProblems } from "../../lib/process/argument-list.js";

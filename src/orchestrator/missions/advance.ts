@@ -1,6 +1,6 @@
 /**
- * A mission goes on: read it and its tasks, decide what it needs next, do that, until there is nothing to do but wait. Every step is
- * kept before the next one is thought of, and doing one twice changes nothing.
+ * A mission goes on: read it and its tasks, decide its next step, do that, until there is nothing to do but wait. Every step is stored
+ * before the next one is decided, and a repeated step changes nothing.
  */
 
 import {
@@ -24,10 +24,10 @@ import { nextStep, type Step, tasksOf } from "./next-step.js";
 import { cardOfEnd, notification } from "./notify-hooks.js";
 import { reportOf } from "./report.js";
 
-/** More in one go are a mistake of ours. */
+/** More steps in one go are a defect of this code. */
 const MAX_STEPS = 2_000;
 
-/** Where it came to rest, or how it ended; undefined when it is gone. */
+/** The state in which the mission rests or ended; undefined when it is gone. */
 export async function advance(id: string, deps: MissionDeps): Promise<{ row: MissionRow; tasks: Task[] } | undefined> {
   for (let steps = 0; steps < MAX_STEPS; steps++) {
     const row = await deps.store.get(id);
@@ -105,7 +105,7 @@ function changedByHooks(
   return { problem: `a hook changed the plan: ${pathText(first?.path ?? [])}: ${first?.message}` };
 }
 
-/** All of them at once, as drafts: what a group behind a gate will need can be seen from the beginning. */
+/** Creates all tasks at once, as drafts: the needs of a group behind a gate are visible from the start. */
 async function createTasks(row: MissionRow, deps: MissionDeps): Promise<void> {
   const { mission } = row;
   const { id: missionId, address } = mission;
@@ -134,7 +134,7 @@ async function turnGroup(
   deps: MissionDeps,
 ): Promise<void> {
   const { mission } = row;
-  // What can never begin any more is over, and not left as a draft.
+  // A task that can never start any more is over, and not left as a draft.
   const group = mission.plan.groups.find((one) => one.name === name);
   if (status === "failed" && group) await cancelTasks(mission, tasksOf(mission, group, tasks), deps);
   const now = deps.clock.now();
@@ -152,7 +152,7 @@ async function letGo(row: MissionRow, tasks: readonly Task[], deps: MissionDeps)
   }
 }
 
-/** `quality:gate` once per change of the verdict; a veto stands until the verdict changes again, or a person lets it open. */
+/** `quality:gate` once per change of the verdict; a veto holds until the verdict changes again, or a person lets it open. */
 async function checkGate(
   row: MissionRow,
   { group, evaluation }: Extract<Step, { kind: "gate" }>,
@@ -178,7 +178,7 @@ async function checkGate(
     veto: asked.cancelled ? vetoOf(asked, "quality:gate") : undefined,
   };
   const gates = mission.gates.map((one) => (one.name === gate.name ? judged : one));
-  // As everywhere: what was refused did not happen, and is not reported as done.
+  // As everywhere: a refused change did not happen, and is not reported as done.
   const notice = { point: "quality:gate" as const, dispatchId: `${asked.dispatchId}_told`, payload };
   const pending = asked.cancelled ? [] : [notification(mission, notice)];
   await settle(row, { gates }, deps, { pending });
@@ -241,7 +241,7 @@ function vetoOf({ cancelReason, cancelledBy }: Refusal, point: string): { by: st
   return { by: cancelledBy ?? "a hook", reason: cancelReason ?? `${point} was vetoed` };
 }
 
-/** Recorded and visible; nothing asks again until a person does (`/mission retry`). */
+/** Records the refusal on the mission; hooks are not asked again until a person asks (`/mission retry`). */
 async function block(row: MissionRow, point: string, refusal: Refusal, deps: MissionDeps): Promise<void> {
   const { by, reason } = vetoOf(refusal, point);
   const kind = refusal.crashes === undefined ? ("veto" as const) : ("interruption" as const);
@@ -251,7 +251,7 @@ async function block(row: MissionRow, point: string, refusal: Refusal, deps: Mis
 
 /* ── asking ────────────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/** Asked again after a crash it has the same id, and another once anything of the mission has changed. */
+/** After a crash the dispatch has the same id; it has another id when the mission has changed. */
 async function ask<Point extends "mission:execute" | "quality:gate" | "mission:complete">(
   point: Point,
   step: string,
@@ -274,9 +274,9 @@ async function ask<Point extends "mission:execute" | "quality:gate" | "mission:c
   });
 }
 
-/** Writes what came of asking. */
+/** Writes the result of asking hooks. */
 async function settle(row: MissionRow, change: MissionChange, deps: MissionDeps, more?: WithChange): Promise<void> {
-  // If the mission was changed meanwhile, hooks are asked anew: these dispatches are over either way.
+  // If the mission was changed meanwhile, hooks are asked again: these dispatches are over either way.
   if (!(await keep(row, change, deps, { ...more, isAnswer: true }))) await deps.attempts.forget(row.mission.id);
 }
 

@@ -1,4 +1,4 @@
-/** A mission on one message that is edited as it goes on: a bar, what is running now, what it waits for. */
+/** A mission on one message that is edited as it goes on: a bar, its running tasks, the reason why it waits. */
 
 import type { Button, Card, OutboundMessage } from "../../domain/chat/message.js";
 import { type GateState, isMissionOver, type Mission } from "../../domain/orchestrator/mission.js";
@@ -50,7 +50,7 @@ function reasonText(mission: Mission): string {
   if (hold?.kind === "veto") return refused(hold.by, `\`${hold.point}\``, id);
   if (reason === undefined || !isMissionOver(status)) return plainLine(reason ?? "");
   const own = status === "cancelled" ? cancelReason(mission) : "";
-  // What follows is about tasks that hooks kept from being cancelled, with their reasons.
+  // The rest of the reason names tasks that hooks kept from being cancelled, with their reasons.
   const goesOn = reason === own ? "" : `Some of its tasks go on. \`/mission show ${id}\` shows operators the reason.`;
   return [plainLine(own), goesOn].filter((part) => part !== "").join("\n");
 }

@@ -1,4 +1,4 @@
-/** Whether a plan can be carried out: its form, and what its names mean. Every problem at once, also when the form is wrong somewhere. */
+/** Whether a plan can be carried out: its form, and the meaning of its names. Reports all problems at once, also when the form is wrong. */
 import { z } from "zod";
 import type { Role } from "../../domain/chat/identity.js";
 import { expectation } from "../../domain/orchestrator/expectation.js";
@@ -14,11 +14,11 @@ import { judgeProblem } from "../assessments/problem.js";
 import { compileGate } from "../quality-gates/compile-gate.js";
 import { cycleIn } from "./cycle.js";
 
-/** What plans may name. */
+/** The names that plans may use. */
 export interface PlanSurroundings {
   /** Why this name cannot be given work; undefined when it can. */
   assigneeProblem(assignTo: string): string | undefined;
-  /** The role that may give work to it and read its output. */
+  /** The role that may give work to this assignee and read its output. */
   roleFor(assignTo: string): Role;
   models: readonly string[];
 }
@@ -122,7 +122,7 @@ function orderIssues(seen: Seen): Issue[] {
   return [...unknownGroups, ...cycles, ...dependencyIssues(seen, groupCycle ? undefined : before)];
 }
 
-/** `before`: the order of groups; absent when they are in no order. */
+/** `before`: the order of groups; absent when they have none. */
 function dependencyIssues(seen: Seen, before: ReadonlyMap<string, readonly string[]> | undefined): Issue[] {
   const tasks = allTasks(seen);
   const groupOf = new Map(

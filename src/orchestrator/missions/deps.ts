@@ -1,4 +1,4 @@
-/** What missions are made of and reach. Tasks belong to the orchestrator: they are created, let go and cancelled through what is passed in. */
+/** The dependencies of missions. The orchestrator owns tasks: missions create, release and cancel them through the functions passed in. */
 
 import type { EntityChanged } from "../../domain/alerts/watched.js";
 import type { Address } from "../../domain/chat/address.js";
@@ -19,15 +19,15 @@ export type TaskCreated =
   | { kind: "refused"; by: string; reason: string; crashes?: number | undefined };
 
 export interface MissionTasks {
-  /** Creating one that is there changes nothing. */
+  /** Creates a task; when it exists already, nothing changes. */
   create(spec: TaskSpecInput, origin: TaskOrigin, actor: Actor): Promise<TaskCreated>;
-  /** `vetoed`: nothing changed. A task that is elsewhere by now stays where it is. */
+  /** `vetoed`: nothing changed. A task that is in another state by now stays there. */
   transition(
     id: string,
     to: TaskStatus,
     actor: Actor,
   ): Promise<{ kind: "done" } | { kind: "vetoed"; by: string; reason: string }>;
-  /** In the order in which they were created. */
+  /** The tasks of a mission, in the order of their creation. */
   ofMission(missionId: string): Promise<Task[]>;
 }
 

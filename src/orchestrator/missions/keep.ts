@@ -5,20 +5,20 @@ import { errorMessage, HookgateError } from "../../lib/errors.js";
 import type { MissionDeps } from "./deps.js";
 import { watchedMission } from "./watched.js";
 
-/** A field that is undefined goes. */
+/** A field that is set to undefined is removed. */
 export type MissionChange = { [K in keyof Mission]?: Mission[K] | undefined };
 
-/** Written together with a change. */
+/** Other data that is written together with a change. */
 export interface WithChange {
   pending?: readonly NewPending[];
   report?: MissionReport;
-  /** It is what came of asking hooks: the count of that ends with it. */
+  /** The change is the result of asking hooks: the count of these attempts ends with it. */
   isAnswer?: boolean;
 }
 
 type Deps = Pick<MissionDeps, "store" | "attempts" | "pending" | "changed" | "logger">;
 
-/** False when the mission was changed meanwhile: the caller reads it again and decides anew. */
+/** False when the mission was changed meanwhile: the caller reads it again and decides again. */
 export async function keep(
   row: MissionRow,
   change: MissionChange,
@@ -36,7 +36,7 @@ export async function keep(
   return true;
 }
 
-/** How often the mission was changed: what hooks are asked has ids that end in it, the same after a crash and never twice. */
+/** How often the mission was changed: dispatch ids for hooks end in this number, so they are the same after a crash and never reused. */
 export const changesOf = ({ version }: Pick<Mission, "version">): number => version - 1;
 
 /** Reads, changes and writes, again until there was no other change between. `change` may throw: then nothing is written. */
@@ -57,7 +57,7 @@ export async function needRow(id: string, { store }: Pick<Deps, "store">): Promi
   });
 }
 
-/** The commit holds; a watcher that failed is told again at the next start. */
+/** The commit holds; a watcher that failed is notified again at the next start. */
 export async function tellWatchers(mission: Mission, { changed, logger }: Pick<Deps, "changed" | "logger">) {
   await changed(watchedMission(mission)).catch((error: unknown) =>
     logger.error(

@@ -28,39 +28,39 @@ import { reportOf } from "./report.js";
 const MAX_PARALLEL = 8;
 /** A card that could not be shown is tried again after this. */
 const RETRY_DELAY_MS = 5_000;
-/** Changes that may only be something to show gather for so long. */
+/** Changes that may only concern the card are collected for so long. */
 const GATHER_MS = 1_000;
 
 export interface MissionStart {
   planId: string;
   /** `web:1 (Ann)`. */
   by: string;
-  /** Where it is shown as it goes on. */
+  /** The conversation that shows the mission's progress. */
   address?: Address;
   cause?: Mission["cause"];
-  /** The same twice is one mission: a run that is done again after a crash. */
+  /** The same value twice is one mission: for a run that is done again after a crash. */
   once?: string;
 }
 
-/** What commands, schedules and hooks may do with missions. */
+/** The operations on missions for commands, schedules and hooks. */
 export interface MissionDesk {
   /** Reads the plan, stores the mission and sets it going. Throws PLAN_NOT_FOUND and PLAN_INVALID. */
   run(start: MissionStart): Promise<Mission>;
   plans(): PlanFile[];
-  /** The least role that may have it carried out: that of all who do its work. Throws PLAN_NOT_FOUND and PLAN_INVALID. */
+  /** The least role that may run the plan: the highest role among its assignees. Throws PLAN_NOT_FOUND and PLAN_INVALID. */
   roleToRun(planId: string): Role;
   get(id: string): Promise<{ mission: Mission; tasks: Task[] }>;
   /** Where the mission comes to rest next: its first tasks are let go, or a hook refused them. Undefined when it is gone. */
   untilRest(id: string, signal: AbortSignal): Promise<Mission | undefined>;
   list(filter: MissionFilter): Promise<Mission[]>;
-  /** As it was at its end, or as it stands now. */
+  /** The report at the mission's end, or its current one. */
   report(id: string): Promise<MissionReport>;
   cancel(id: string, who: { by: string; reason?: string }): Promise<Mission>;
-  /** Moves its date; `undefined`: none. Throws MISSION_OVER. */
+  /** Moves the mission's deadline; `undefined`: no deadline. Throws MISSION_OVER. */
   setDeadline(id: string, deadline: number | undefined, by: string): Promise<Mission>;
-  /** Asks again for what a hook refused. */
+  /** Asks again for a change that a hook refused. */
   retry(id: string, by: string): Promise<Mission>;
-  /** A gate that is shut opens by a person's word. */
+  /** A person opens a gate that is shut. */
   release(id: string, gate: string, who: { by: string; reason: string }): Promise<Mission>;
 }
 
@@ -73,13 +73,13 @@ export interface Missions extends MissionDesk {
   heldBack(task: Task): Promise<string | undefined>;
   /** Called for every task, also those of no mission. */
   taskChanged(task: Task): Promise<void>;
-  /** Resumes what is on disk. */
+  /** Resumes the missions on disk. */
   start(): Promise<void>;
   /** Resolves when steps under way have ended; the rest is on disk. */
   stop(): Promise<void>;
 }
 
-/** The delivery of its card. */
+/** The delivery id of the mission's card. */
 export const missionCardId = (id: string) => `d_mission_${id}`;
 
 export function createMissions(deps: MissionDeps): Missions {
@@ -89,7 +89,7 @@ export function createMissions(deps: MissionDeps): Missions {
 class RunningMissions implements Missions {
   readonly #deps: MissionDeps;
   readonly #work: Work;
-  /** The last words on each card; a restart says them once more. */
+  /** The last words on each card; a restart shows them again. */
   readonly #shown = new Map<string, string>();
   readonly #resting = new EventEmitter<Record<string, [Mission | undefined]>>().setMaxListeners(0);
 
@@ -219,17 +219,17 @@ class RunningMissions implements Missions {
 
   async #processDue(id: string): Promise<number | undefined> {
     const rest = await advance(id, this.#deps);
-    // The end on its card is work of its own, which a crash does not lose.
+    // The last edit of its card is a pending notification of its own, which a crash does not lose.
     const hasCard = rest !== undefined && !isMissionOver(rest.row.mission.status);
     const isShown = !hasCard || (await this.#show(rest.row.mission, rest.tasks));
-    // A hook that started it has posted its card then.
+    // A hook that started the mission has posted its card by then.
     this.#resting.emit(id, rest?.row.mission);
     if (!isShown) return this.#deps.clock.now() + RETRY_DELAY_MS;
-    // Nothing in it comes by time: whatever changes in it or its tasks wakes it.
+    // A mission has no due times: each change of it or its tasks wakes it.
     return undefined;
   }
 
-  /** False when it has to be tried again. */
+  /** False when the card has to be tried again. */
   async #show(mission: Mission, tasks: readonly Task[]): Promise<boolean> {
     const { gateway, clock, logger } = this.#deps;
     const { id, address } = mission;
@@ -242,7 +242,7 @@ class RunningMissions implements Missions {
     try {
       const isThere = this.#shown.has(id) || (await gateway.isThere(deliveryId));
       const isEdited = isThere && (await gateway.edit(deliveryId, message, { cause }).then(() => true, whenUnknown));
-      // Nothing more is sent of what an operator purged.
+      // A card that an operator purged is not sent again.
       if (!isEdited && !(await gateway.wasPurged(deliveryId, mission.createdAt)))
         await gateway.send(address, message, { cause, deliveryId });
       this.#shown.set(id, words);
@@ -265,7 +265,7 @@ class RunningMissions implements Missions {
   }
 }
 
-/** Its card was purged, or swept away since. */
+/** The mission's card was purged, or swept away since. */
 function whenUnknown(error: unknown): false {
   if (error instanceof HookgateError && error.code === "DELIVERY_UNKNOWN") return false;
   throw error;
@@ -275,7 +275,7 @@ function idOnce(once: string): string {
   return `m_${createHash("sha256").update(once).digest("hex").slice(0, 19)}`;
 }
 
-/** By the plan: hooks may have changed what the task says. */
+/** The plan decides the group: hooks may have changed the group in the task. */
 function groupOf({ plan, taskIds }: Mission, taskId: string): string | undefined {
   return planTasks(plan).find(({ task }) => taskIds[task.id] === taskId)?.group.name;
 }

@@ -1,4 +1,4 @@
-/** A mission as it is stored first, and the tasks that its plan becomes. */
+/** The first stored state of a mission, and the tasks of its plan. */
 import type { Address } from "../../domain/chat/address.js";
 import type { Mission } from "../../domain/orchestrator/mission.js";
 import { deadlineAt, type Plan, type PlanTask, planTasks } from "../../domain/orchestrator/plan.js";
@@ -37,7 +37,7 @@ export function newMission({ id, planId, plan, by, at, scheduleId, address, caus
   };
 }
 
-/** Before anything of it was let go. */
+/** The state of a plan's groups and gates before any task is released. */
 export function stateOfPlan(plan: Plan, at: number): Pick<Mission, "groups" | "gates" | "taskIds"> {
   return {
     groups: plan.groups.map(({ name }) => ({ name, status: "waiting" })),
@@ -51,7 +51,7 @@ export interface PlannedTask {
   spec: TaskSpecInput;
 }
 
-/** What others depend on comes first. Deadlines that are durations begin with the mission. */
+/** Tasks in order: those that others depend on come first. Deadlines that are durations start with the mission. */
 export function plannedTasks(mission: Mission): PlannedTask[] {
   const { plan, taskIds, startedAt = mission.createdAt } = mission;
   const left = planTasks(plan);

@@ -1,4 +1,4 @@
-/** What a mission needs next, from its row and its tasks. Decides only, so that a mission that was cut off anywhere goes on from what is on disk. */
+/** Decides the next step of a mission, from its row and its tasks. It only decides, so that a cut-off mission goes on from disk. */
 import { type GateState, type GroupState, isGateOpen, type Mission } from "../../domain/orchestrator/mission.js";
 import { groupsBefore, type PlanGroup } from "../../domain/orchestrator/plan.js";
 import { isEnded, type Task } from "../../domain/orchestrator/task.js";
@@ -7,7 +7,7 @@ import { type Evaluation, evaluateGate } from "../quality-gates/evaluate.js";
 export type Step =
   | { kind: "execute" }
   | { kind: "create" }
-  /** A group's status, and why. */
+  /** A group's new status, and the reason. */
   | { kind: "group"; name: string; status: "open" | "passed" | "failed" }
   /** Drafts of open groups. */
   | { kind: "let-go"; tasks: readonly Task[] }
@@ -58,7 +58,7 @@ function isAsKept({ verdict, avgScore, allPassed, reason }: Evaluation, kept: Ga
   );
 }
 
-/** Over, or waiting for something that ended badly: it goes on only if a person does something. */
+/** The task is over, or waits for a task that failed: it goes on only when a person acts. */
 function isSettled({ status, hold }: Task): boolean {
   return isEnded(status) || (status === "blocked" && hold?.kind === "dependency");
 }

@@ -1,4 +1,4 @@
-/** What follows a mission's change, after its commit: hooks (`after`), and the last words on its card. */
+/** Follows a mission's change, after its commit: notifies hooks (`after`), and writes the last words on its card. */
 import type { Cause } from "../../domain/journal.js";
 import type { Mission } from "../../domain/orchestrator/mission.js";
 import type { NewPending } from "../../domain/pending.js";

@@ -1,4 +1,4 @@
-/** Where plans are written: the YAML and JSON files of the folder `missions` beside the configuration. Read anew whenever one is asked for. */
+/** Reads plans from the YAML and JSON files of the folder `missions` beside the configuration, again whenever one is asked for. */
 import { basename, extname, join } from "node:path";
 import type { Plan } from "../../domain/orchestrator/plan.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
@@ -18,14 +18,14 @@ export interface PlanProblem extends Position {
 
 export type PlanFile = { id: string; file: string } & (
   | { plan: Plan }
-  /** `isFolder`: the folder cannot be read, so it is not known which plans there are. */
+  /** `isFolder`: the folder cannot be read, so its plans are not known. */
   | { problems: PlanProblem[]; isFolder?: true }
 );
 
 export interface Plans {
   /** In order of name. A folder that cannot be read is the only entry. */
   list(): PlanFile[];
-  /** The plan of this id. Throws PLAN_NOT_FOUND, or PLAN_INVALID with all that is wrong. */
+  /** The plan of this id. Throws PLAN_NOT_FOUND, or PLAN_INVALID with all problems. */
   need(id: string): Plan;
 }
 
@@ -70,7 +70,7 @@ export function problemText({ file, line, column, path, message }: PlanProblem):
   return `${place} ${path === "" ? "" : `${path}: `}${message}`;
 }
 
-/** What a text holds; `name` is the plan's id where it says none. */
+/** Parses the text of a plan; `name` is the plan's id where the text has none. */
 export function parsePlan(text: string, file: string, around: PlanSurroundings): PlanFile {
   const name = basename(file, extname(file));
   const { value, errors, placeOf } = parseYaml(text);
@@ -84,7 +84,7 @@ export function parsePlan(text: string, file: string, around: PlanSurroundings):
     path: pathText(path),
     message,
   }));
-  // As one reads the file.
+  // Problems in the order of the file.
   problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
   return { id, file, problems };
 }
@@ -118,7 +118,7 @@ export function planOf(files: readonly PlanFile[], id: string): PlanFile | undef
   return found && { ...found, id };
 }
 
-/** Two files of one id: the second is broken, and says so. */
+/** Two files of one id: the second is broken, with that reason. */
 function withoutDoubles(files: PlanFile[]): PlanFile[] {
   const taken = new Map<string, string>();
   return files.map((one): PlanFile => {

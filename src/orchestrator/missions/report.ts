@@ -1,11 +1,11 @@
-/** A mission in figures: what was done, how long it took, how often it was tried, how good it was, what came out. */
+/** A mission in figures: the tasks done, the time they took, the number of attempts, the scores, the results. */
 import type { Mission, MissionReport, MissionStatus, TaskReport } from "../../domain/orchestrator/mission.js";
 import { planTasks } from "../../domain/orchestrator/plan.js";
 import type { Task } from "../../domain/orchestrator/task.js";
 
 const MAX_OUTCOME = 400;
 
-/** `status` and `endedAt`: what the mission is about to be, when it is about to be something else. */
+/** `status` and `endedAt`: the mission's next state, when it is about to change. */
 export function reportOf(
   mission: Mission,
   tasks: readonly Task[],

@@ -15,7 +15,7 @@ export interface Evaluation {
   verdict: "passed" | "held";
   avgScore?: number;
   allPassed: boolean;
-  /** What does not hold. */
+  /** The conditions that do not hold. */
   reason?: string;
   tasks: GateTask[];
 }

@@ -1,6 +1,6 @@
 /**
- * A language model does the work, with tools: it reports, starts the other runners that its configuration names, and finishes with
- * a verdict. One that only answers is done with its answer.
+ * A language model does the work, with tools: it reports, starts the other runners that its configuration names, and finishes with a
+ * verdict. An agent that only answers is done with its answer.
  */
 
 import { z } from "zod";
@@ -12,7 +12,7 @@ import { briefOf, type Ending, failedEnding, howOf, type Job, type Runner } from
 
 export interface AgentDeps {
   models: Models;
-  /** Another runner; undefined when there is none of that name, or it is an agent itself. */
+  /** Another runner; undefined when there is no runner of that name, or it is an agent itself. */
   tool(name: string): Runner | undefined;
 }
 
@@ -73,7 +73,7 @@ function promptOf(job: Job, tag: string): string {
     .join("\n\n");
 }
 
-/** A hook that created it marked the parts that are data; what another hook made of its text is data as a whole. */
+/** A hook that created the task marked the parts that are data; a text that another hook changed is data as a whole. */
 function dataIn(text: string, marked: string | undefined): string {
   if (marked === undefined) return withoutMarks(text);
   return withoutMarks(marked).trim() === text.trim() ? marked : asData(text);

@@ -6,7 +6,7 @@ import { httpRunner } from "./http.js";
 import type { Runner } from "./runner.js";
 import { shellRunner } from "./shell.js";
 
-/** As it is configured now, its tools included. Undefined for people and for names that there are not. */
+/** The runner as it is configured now, its tools included. Undefined for people and for unknown names. */
 export function runnerNamed(name: string, deps: OrchestratorDeps): Runner | undefined {
   return runnerOf(name, deps.config().runners, deps);
 }

@@ -7,22 +7,22 @@ export interface Job {
   runId: string;
   /** Aborts at the deadline (with a `TimeoutError`), when the task is taken away, and when the gateway stops. */
   signal: AbortSignal;
-  /** Kept of its output. */
+  /** The limit of kept output. */
   maxBytes: number;
   progress(shown: Progress): void;
 }
 
-/** What a card shows while it runs; what is absent stays as it was. */
+/** The progress that a card shows while the work runs; an absent field stays as it was. */
 export interface Progress {
   /** 0 to 100. */
   percent?: number;
-  /** What it is at. */
+  /** The current activity. */
   now?: string;
-  /** Its latest lines. */
+  /** The latest lines of output. */
   output?: string;
 }
 
-/** timed_out, interrupted: it was ended, and its result is what it had said by then. */
+/** timed_out, interrupted: the run was ended, and its result is its output up to then. */
 export interface Ending {
   how: "ended" | "timed_out" | "interrupted";
   result: Omit<TaskResult, "durationMs">;
@@ -41,7 +41,7 @@ export const failedEnding = (error: string, signal: AbortSignal, output = ""): E
   result: { ok: false, output, error },
 });
 
-/** What the work is told of its task: on standard input, in a request's body. */
+/** The description of the task for the work: on standard input, in a request's body. */
 export function briefOf({ task, runId }: Pick<Job, "task" | "runId">): Record<string, unknown> {
   const { id, title, description, group, missionId, input, feedback, lastError, attempt, deadline } = task;
   return {
@@ -55,7 +55,7 @@ export function briefOf({ task, runId }: Pick<Job, "task" | "runId">): Record<st
   };
 }
 
-/** A JSON object or list that it printed or answered, whole; undefined when it is anything else. */
+/** The output as data, when the whole output is a JSON object or list; undefined otherwise. */
 export function dataOf(text: string): unknown {
   return /^\s*[{[]/.test(text) ? readJson(text) : undefined;
 }

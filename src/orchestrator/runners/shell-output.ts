@@ -1,4 +1,4 @@
-/** Reads what a program prints, line by line: marks for the card and the result, and the last lines to look at. */
+/** Reads the output of a program, line by line: marks for the card and the result, and the last lines to look at. */
 import { withoutUndefined } from "../../lib/without-undefined.js";
 import type { Progress } from "./runner.js";
 

@@ -1,6 +1,6 @@
 /**
  * A program of the configuration. It has the task on standard input and in HOOKGATE_TASK_… variables; exit code 0 means done. Lines
- * `::progress 40 packing` and `::file build/site.zip` on standard output are for the card and the result. Its whole process group
+ * `::progress 40 packing` and `::file build/site.zip` on standard output are for the card and the result. The program's whole process group
  * ends with it.
  */
 

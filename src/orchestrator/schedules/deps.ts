@@ -1,4 +1,4 @@
-/** What schedules reach. */
+/** The dependencies of schedules. */
 import type { ScheduleStore } from "../../domain/orchestrator/schedule.js";
 import type { Attempts } from "../../hooks/attempts.js";
 import type { HookRegistry } from "../../hooks/registry.js";

@@ -1,4 +1,4 @@
-/** Missions that begin by themselves. The next time of each is a row; what was missed while the gateway was down is made good once. */
+/** Missions that start by themselves. The next time of each is a row; a time missed while the gateway was down is made good once. */
 import type { Address } from "../../domain/chat/address.js";
 import type { Plan } from "../../domain/orchestrator/plan.js";
 import type { Schedule, ScheduleOutcome } from "../../domain/orchestrator/schedule.js";
@@ -27,19 +27,24 @@ export interface NewSchedule {
   id?: string;
   by: string;
   address?: Address;
-  /** The same twice is one schedule. */
+  /** The same value twice is one schedule. */
   once?: string;
 }
 
 export interface ScheduleDesk {
   list(): Promise<Schedule[]>;
-  /** Throws PLAN_NOT_FOUND, PLAN_INVALID, CRON_INVALID, and ID_TAKEN also when a schedule without a name has the plan and times of another. */
+  /**
+   * Throws PLAN_NOT_FOUND, PLAN_INVALID, CRON_INVALID, and ID_TAKEN also when a schedule without a name has the plan and times of another.
+   */
   add(schedule: NewSchedule): Promise<Schedule>;
-  /** Its times pass by; `undefined` when on again. */
+  /** Pauses the schedule: its times pass by. `undefined` ends the pause. */
   pause(id: string, by: string | undefined): Promise<Schedule>;
-  /** One that was added in chat goes. */
+  /** Removes a schedule that was added in chat. */
   remove(id: string): Promise<void>;
-  /** Now, by a person; its own times stay. The same `once` twice is one mission; `attempt`: how often the caller was started, where that is on disk. */
+  /**
+   * Starts a mission now, by a person; the schedule's own times stay. The same `once` twice is one mission; `attempt`: the caller's number
+   * of starts, where it is on disk.
+   */
   run(id: string, by: string, once?: string, attempt?: number): Promise<ScheduleOutcome>;
 }
 
@@ -174,7 +179,10 @@ class StoredSchedules implements Schedules {
     return this.#deps.clock.now() + PLANS_EVERY_MS;
   }
 
-  /** Schedules that stand in plans: what changed there changes here, what is gone there goes. A plan that is broken, or in a folder that cannot be read, keeps what it had. */
+  /**
+   * Takes schedules from plans, with their changes and removals. A plan that is broken, or in a folder that cannot be read, keeps its
+   * schedule.
+   */
   async #takePlans(): Promise<void> {
     const { store, missions, clock, logger } = this.#deps;
     const known = new Map((await store.list()).map((schedule) => [schedule.id, schedule]));
@@ -196,7 +204,7 @@ class StoredSchedules implements Schedules {
     for (const { id, source } of known.values()) if (source === "plan" && !kept.has(id)) await store.forget(id);
   }
 
-  /** Stores it with its next time. */
+  /** Stores the schedule with its next time. */
   async #plan(schedule: Schedule): Promise<Schedule> {
     const { store, clock } = this.#deps;
     const planned = withNext(schedule, nextTime(schedule, clock.now()));
@@ -283,7 +291,7 @@ function idTaken(id: string): HookgateError {
   });
 }
 
-/** A second one by the same times would start each mission twice, mostly by a command that was sent again. */
+/** A second schedule with the same times would start each mission twice; mostly a command was sent again. */
 function sameTimes({ id, planId, expression }: Schedule): HookgateError {
   return new HookgateError({
     code: "ID_TAKEN",

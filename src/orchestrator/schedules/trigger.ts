@@ -30,7 +30,7 @@ export async function trigger(
   return outcome;
 }
 
-/** What is to be stored, if the hooks and the plan let it. `hand`: a person does not wait for its time. */
+/** The result to store, if the hooks and the plan allow it. `hand`: a person does not wait for the schedule's time. */
 export function startMission(schedule: Schedule, dueAt: number, deps: ScheduleDeps, hand?: ByHand): Promise<Beginning> {
   const ask = () => askHooks(schedule, dueAt, deps, hand);
   if (hand) return ask();
@@ -83,7 +83,7 @@ async function askHooks(
     const pending = [notification(mission, notice)];
     return { outcome: { ...facts, kind: "started", missionId }, started: { mission, pending } };
   } catch (error) {
-    // A broken plan, or a guard that failed closed: said where it is seen, and the schedule goes on.
+    // A broken plan, or a guard that failed closed: the error is reported where it is seen, and the schedule goes on.
     deps.logger.error({ schedule: scheduleId, error: errorMessage(error) }, "a schedule could not start its mission");
     return { outcome: { ...facts, kind: "failed", reason: errorMessage(error) } };
   }

@@ -1,4 +1,4 @@
-/** Asks every point that a change is about, in turn, whether it may be. What hooks make of the result and the reason holds. */
+/** Asks every point that a change is about, in turn, whether it may be. The result and the reason are those that hooks return. */
 import { formatAddress } from "../../domain/chat/address.js";
 import { type Actor, type Task, taskResult } from "../../domain/orchestrator/task.js";
 import type { Attempts } from "../../hooks/attempts.js";
@@ -22,13 +22,13 @@ interface AskDeps {
 /** The starts are counted under the task's id; the code that writes the result forgets them. */
 export function askHooks(deps: AskDeps, task: Task, next: Task, request: TransitionRequest): Promise<Answer> {
   const ask = () => askEach(deps, task, next, request);
-  // A person's command, and what a hook asks for, wait for nothing: the hook may be what the others wait for.
+  // A person's command and a hook's request wait for nothing: the others may wait for that hook.
   if (request.actor.cause !== undefined) return ask();
   const dispatches = pointsOf(request).map((point) => ({ point, dispatchId: idOf(task, request, point) }));
   return deps.attempts.inTurn(dispatches, task.id, ask);
 }
 
-/** The same when it is asked again after a crash. */
+/** The id is the same when hooks are asked again after a crash. */
 const idOf = (task: Task, { to }: TransitionRequest, point: Point) => `${task.id}:${task.version + 1}:${to}:${point}`;
 
 async function askEach(
@@ -124,7 +124,7 @@ export const failPayload = (task: Task) => ({
   reason: task.reason,
 });
 
-/** What the journal is told of a dispatch about this task; the depth cuts hooks and tasks that make each other. */
+/** The dispatch options about this task, for the journal; the depth cuts hooks and tasks that make each other. */
 export function firedFor(task: Task, { cause }: Pick<Actor, "cause">): DispatchOptions {
   const depth = Math.max(cause?.depth ?? 0, task.cause?.depth ?? 0);
   return {
@@ -133,7 +133,7 @@ export function firedFor(task: Task, { cause }: Pick<Actor, "cause">): DispatchO
   };
 }
 
-/** A guard that failed and is to be closed then has let nothing pass; neither is a loop of hooks let go on. */
+/** A guard that fails closed lets nothing pass when it fails; a loop of hooks is stopped, too. */
 export function failedClosed(error: unknown): { cancelled: true; cancelReason: string; cancelledBy: string } {
   if (error instanceof HookFailedError)
     return { cancelled: true, cancelReason: errorMessage(error), cancelledBy: error.id };

@@ -1,4 +1,4 @@
-/** Has work that was handed in judged: passed is done, not passed is done again with what was found, and a hook's veto leaves it to a person. */
+/** Has submitted work judged: passed is done, not passed is done again with the feedback, and a hook's veto leaves it to a person. */
 import { assessmentId } from "../../domain/orchestrator/assessment.js";
 import type { Assessed, Task } from "../../domain/orchestrator/task.js";
 import { errorMessage } from "../../lib/errors.js";
@@ -16,7 +16,7 @@ export async function assess(task: Task, deps: StepDeps): Promise<void> {
     logger.error({ task: task.id, error: errorMessage(error) }, "an assessment failed");
     return { kind: "held", by: "orchestrator", reason: `it could not be judged: ${errorMessage(error)}` };
   });
-  // The end of the gateway cut it off: the next start judges it again.
+  // The end of the gateway cut the assessment off: the next start judges the task again.
   if (stopping.aborted || assessed.kind === "left") return;
   if (assessed.kind === "held") {
     const { by, reason, point = "assessment:run", crashes } = assessed;
@@ -56,7 +56,7 @@ export async function assess(task: Task, deps: StepDeps): Promise<void> {
   });
 }
 
-/** A result that a hook made is not shown as that of the work. */
+/** A result that a hook changed is not shown as the result of the work. */
 function resultOf({ passed, globalScore = passed ? 1 : 0, byHook }: NonNullable<Task["assessment"]>): string {
   const result = passed ? "passed" : "failed";
   const score = `score ${Math.round(globalScore * 100)} %`;

@@ -1,4 +1,4 @@
-/** Which messages show a task: one where it came from, and one for each person who was given it. */
+/** The messages that show a task: one where it came from, and one for each person who was given it. */
 
 import { type Address, parseAddress } from "../../domain/chat/address.js";
 import type { Task } from "../../domain/orchestrator/task.js";
@@ -7,10 +7,10 @@ import type { OrchestratorDeps } from "../deps.js";
 
 export type Cards = NonNullable<Task["cards"]>;
 
-/** Older ones are left as they are. */
+/** Older cards are left as they are. */
 const MAX_CARDS = 5;
 
-/** The card where it came from; none when it came from nowhere in chat and no place is configured. */
+/** The card where it came from; none when it did not come from a chat and no place is configured. */
 export function firstCards(id: string, address: Task["address"], { config }: Pick<OrchestratorDeps, "config">): Cards {
   const at = address ?? shownIn(config());
   return at === undefined ? [] : [{ id: firstCardId(id), at }];
@@ -18,7 +18,7 @@ export function firstCards(id: string, address: Task["address"], { config }: Pic
 
 const firstCardId = (taskId: string) => `d_${taskId}`;
 
-/** Its cards once it is this owner's. All but the one where it came from are in chats of people who have it no more. */
+/** The task's cards when it has this owner. All cards but the one where it came from are in chats of its former owners. */
 export function cardsOf({ id, cards, owner: before }: Task, owner: string): Cards | undefined {
   if (owner === before) return cards;
   return cards?.map(({ person: _, ...card }) => (card.id === firstCardId(id) ? card : { ...card, former: true }));

@@ -39,7 +39,7 @@ export interface CreateDeps {
 export class TaskVetoed extends HookgateError {
   readonly by: string;
   readonly reason: string;
-  /** No hook refused it: the gateway ended so often while hooks were asked. */
+  /** No hook refused the task: the gateway ended so often while hooks were asked. */
   readonly crashes: number | undefined;
 
   constructor(by: string, reason: string, crashes?: number) {
@@ -50,7 +50,7 @@ export class TaskVetoed extends HookgateError {
   }
 }
 
-/** Throws TASK_INVALID, TASK_ASSIGNEE, TASK_VETOED. A task of this id is given back as it is. */
+/** Throws TASK_INVALID, TASK_ASSIGNEE, TASK_VETOED. An existing task of this id is returned as it is. */
 export async function createTask(
   input: TaskSpecInput,
   actor: Actor,
@@ -118,7 +118,7 @@ export async function createTask(
   return isInserted ? task : ((await store.get(id)) ?? task);
 }
 
-/** The task as hooks let it be, checked. */
+/** The task after hooks, checked. */
 async function afterHooks(
   id: string,
   input: TaskSpecInput,
@@ -162,7 +162,7 @@ async function afterHooks(
 
 const isRefusal = (error: unknown) => error instanceof HookgateError && error.code.startsWith("TASK_");
 
-/** Why the task that a hook returned is no valid task; undefined when it is. Problems that the task had before the hook are not reported. */
+/** Why the task that a hook returned is no valid task; undefined when it is. Problems from before the hook are not reported. */
 function changeProblem(
   changed: unknown,
   wanted: TaskSpec,

@@ -1,4 +1,4 @@
-/** How an attempt ends: handed in, judged, done again, failed, cut off. Used by runners, by people, and by the end of the gateway. */
+/** The ends of an attempt: handed in, judged, done again, failed, cut off. Runners, people and the end of the gateway use them. */
 import {
   type Actor,
   isEnded,
@@ -24,7 +24,7 @@ export interface Failure {
   result?: TaskResult;
   assessment?: TaskAssessment;
   feedback?: string;
-  /** False: not even within its policy. */
+  /** False: the task is not retried, not even within its policy. */
   mayRetry?: boolean;
   onVeto?: TransitionRequest["onVeto"];
 }
@@ -32,24 +32,27 @@ export interface Failure {
 export interface Finish {
   /** How a run of ours ended. */
   concluded(id: string, runId: string, ending: Ending, durationMs: number): Promise<Transitioned>;
-  /** Into review where something is expected of it, else done. */
+  /** Moves the task into review where it has expectations, else to done. */
   handIn(
     id: string,
     request: Pick<TransitionRequest, "actor" | "still" | "onVeto"> & { result?: TaskResult },
   ): Promise<Transitioned>;
-  /** Retried within its policy, else failed. */
+  /** Retries the task within its policy, else it fails. */
   fail(id: string, failure: Failure): Promise<Transitioned>;
-  /** The end of the gateway cut this task's run off: its runner's `on_interrupt` decides what becomes of it, which waits while there is no such runner. */
+  /**
+   * The end of the gateway cut this task's run off: its runner's `on_interrupt` decides about the task, which waits while there is no such
+   * runner.
+   */
   interrupted(task: Task, cut: Interruption): Promise<Transitioned>;
 }
 
 export interface Interruption {
   actor: Actor;
-  /** How many crashes did it; a stop is none. */
+  /** How many crashes cut the run off; a stop is none. */
   crashes: number;
-  /** In words. */
+  /** The reason in words. */
   why: string;
-  /** What it had brought by then. */
+  /** The result so far. */
   result?: TaskResult;
 }
 
@@ -149,7 +152,7 @@ export function createFinish(
         to: "blocked",
         actor: { ...actor, reason },
         still,
-        // It keeps its run: what becomes of that is not decided.
+        // The task keeps its run: the fate of that run is not decided.
         change: () => ({ ...change(), run, hold: { kind: "assignee", by: actor.by, reason, at, wanted: "pending" } }),
         onVeto: "hold",
       });
@@ -192,7 +195,7 @@ export function createFinish(
       const actor: Actor = { by: `runner:${task.assignTo}` };
       const result: TaskResult = { ...ended, durationMs: Math.round(durationMs) };
       if (how === "ended" && result.ok) return handIn(id, { actor, still, result, onVeto: "hold" });
-      // Nothing else ends a run that is still its task's.
+      // Nothing else ends a run that still belongs to its task.
       if (how === "interrupted")
         return interrupted(task, { actor, crashes: 0, why: "the gateway stopped while it ran", result });
       const error = result.error ?? "it gave no reason";

@@ -1,4 +1,4 @@
-/** What follows a task's change, after its commit: hooks (`after`), and clocks, its mission, tasks that wait for it and its card. */
+/** Follows a task's change, after its commit: notifies hooks (`after`), clocks, its mission, tasks that wait for it and its card. */
 
 import type { EntityChanged } from "../../domain/alerts/watched.js";
 import { isEnded, type Task, type TaskChanged, type TaskDraft } from "../../domain/orchestrator/task.js";
@@ -18,13 +18,13 @@ const HOOKS = "task.hooks";
 const WATCHERS = "task.watchers";
 export const TASK_KINDS = [HOOKS, WATCHERS] as const;
 
-/** As the task was after the change. */
+/** A change, with the task as it was after it. */
 interface Change {
   event: TaskEvent;
   task: Task;
 }
 
-/** What hooks of one point are notified of. */
+/** A change of which the hooks of one point are notified. */
 interface Notification extends Change {
   point: string;
 }
@@ -58,9 +58,9 @@ export interface NotifyDeps {
   taskChanged?: TaskChanged | undefined;
   /** The task now; undefined when it is gone. */
   get(id: string): Promise<Task | undefined>;
-  /** Tasks that wait for this one. */
+  /** Wakes tasks that wait for this one. */
   wake(task: Task): Promise<void>;
-  /** Its card. */
+  /** Shows the task on its cards. */
   show(task: Task): Promise<void>;
   logger: Logger;
 }
@@ -134,7 +134,7 @@ async function notifyWatchers(event: TaskEvent, task: Task, deps: WatcherDeps): 
   if (failed.length > 0) throw new Error(`not notified of a change of task ${task.id}: ${failed.join("; ")}`);
 }
 
-/** A task as `task:create` shows it: what it was made from, and its id. */
+/** A task as `task:create` shows it: its input, and its id. */
 function draftOf(task: Task): TaskDraft {
   const { id, title, description, assignTo, expectations, dependsOn, group, maxDuration, needsApproval, input } = task;
   const { retryPolicy, deadline, priority, missionId } = task;

@@ -1,5 +1,5 @@
 /**
- * How runs ended, on disk before hooks are asked about it: after a crash they are asked again, under the same dispatch ids, and the program
+ * The ends of runs, on disk before hooks are asked about them: after a crash hooks are asked again, under the same ids, and the program
  * does not run again. After too many such crashes the task waits for a person, who has the hooks asked again or decides.
  */
 
@@ -9,9 +9,9 @@ import type { Ending } from "../runners/runner.js";
 import type { Finish } from "./finish.js";
 
 export interface RunEnds {
-  /** How a run of this process ended. */
+  /** Stores the end of a run of this process, and concludes it. */
   conclude(task: Task, runId: string, ending: Ending, durationMs: number): Promise<void>;
-  /** What an earlier process stored and did not conclude, of these tasks of its own. */
+  /** The ends of runs of these tasks that an earlier process stored and did not conclude. */
   left(tasks: readonly Task[]): Promise<ReadonlyMap<string, RunEnd>>;
 }
 
@@ -20,7 +20,7 @@ export interface RunEndDeps {
   finish: Pick<Finish, "concluded">;
 }
 
-/** By task id. `attempt`: of the task. */
+/** Stored by task id. `attempt`: the task's attempt. */
 export interface RunEnd {
   runId: string;
   attempt: number;

@@ -1,4 +1,4 @@
-/** What the steps of a task share. */
+/** The shared dependencies of the steps of a task. */
 import type { OrchestratorDeps } from "../deps.js";
 import type { Rooms } from "../rooms.js";
 import type { Running } from "../running.js";

@@ -1,4 +1,7 @@
-/** What the orchestrator itself does next with a task, by its state. Every branch changes the row or puts it off, so that nothing is asked for again and again. */
+/**
+ * The orchestrator's own next step with a task, by its state. Every branch changes the row or puts it off, so that no step repeats
+ * endlessly.
+ */
 import type { Actor, Task } from "../../domain/orchestrator/task.js";
 import type { TaskStore } from "../../domain/orchestrator/task-store.js";
 import { newId } from "../../lib/id.js";
@@ -61,7 +64,7 @@ async function startTask(task: Task, deps: StepDeps): Promise<void> {
   }
 }
 
-/** Found assigned: a crash came before its start. A person's card is out, and the person's turn. */
+/** An assigned task: a crash came before its start. For a person, the card is out and it is the person's turn. */
 async function spawn(task: Task, deps: StepDeps): Promise<void> {
   const assignee = assigneeOrNone(task, deps);
   if (assignee === undefined) return nobody(task, deps);
@@ -147,13 +150,13 @@ async function overdue(task: Task, deps: StepDeps): Promise<void> {
   await finish.fail(task.id, { actor: SELF, error: "timeout: it was not done in time", still: isStill(task) });
 }
 
-/** How long a person may take, where that is said. */
+/** The time limit of a person, where there is one. */
 export function limitOf(task: Task, deps: Pick<StepDeps, "config">): number | undefined {
   const assignee = assigneeOrNone(task, deps);
   return task.maxDuration ?? (assignee?.kind === "person" ? assignee.maxDurationMs : undefined);
 }
 
-/** Its runner was removed from the configuration, maybe by mistake: nothing of it is lost, and it continues when the runner is back. */
+/** The task's runner was removed from the configuration, maybe by mistake: the task loses nothing and continues when the runner is back. */
 async function nobody(task: Task, { transitions, clock }: StepDeps): Promise<void> {
   const reason = `its assignee "${task.assignTo}" does not exist any more`;
   await transitions.transition(task.id, {
@@ -193,14 +196,14 @@ async function freedBy(task: Task, deps: StepDeps): Promise<string | undefined> 
   }
 }
 
-/** Whether all that it waits for is done. One that failed blocks it; one that is under way wakes it when it ends. */
+/** Whether all tasks that it waits for are done. A failed one blocks it; one that is under way wakes it when it ends. */
 async function isFree(task: Task, { store, transitions, clock }: StepDeps): Promise<boolean> {
   if ((task.dependsOn?.length ?? 0) === 0) return true;
   const found = await dependenciesOf(task, store);
   if (found.kind === "done") return true;
   if (found.kind === "open") {
     await store.setDue(task.id, undefined);
-    // It may have ended just now, before there was anything to wake.
+    // The dependency may have ended just now, before there was anything to wake.
     if ((await dependenciesOf(task, store)).kind !== "open") await store.setDue(task.id, clock.now());
     return false;
   }
@@ -215,7 +218,7 @@ async function isFree(task: Task, { store, transitions, clock }: StepDeps): Prom
   return false;
 }
 
-/** As it was when it was read: a change by another caller meanwhile stays. */
+/** Whether the task is as it was read: a change by another caller meanwhile stays. */
 const isStill =
   ({ status, attempt, assignTo }: Task) =>
   (now: Task): boolean =>
@@ -229,14 +232,14 @@ function assigneeOrNone(task: Task, { config }: Pick<StepDeps, "config">): Assig
   }
 }
 
-/** How the tasks fare that a task waits for. */
+/** The state of the tasks that a task waits for. */
 type Dependencies = { kind: "done" } | { kind: "open" } | { kind: "failed"; task: Task };
 
 async function dependenciesOf({ dependsOn = [] }: Task, store: Pick<TaskStore, "get">): Promise<Dependencies> {
   let isOpen = false;
   for (const id of dependsOn) {
     const task = await store.get(id);
-    // One that was swept away was over long ago, and done: else this one would have been blocked then.
+    // A dependency that was swept away was over long ago, and done: else this task would have been blocked then.
     if (task === undefined || task.status === "done") continue;
     if (task.status === "failed" || task.status === "cancelled") return { kind: "failed", task };
     isOpen = true;

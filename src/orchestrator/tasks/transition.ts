@@ -26,20 +26,20 @@ import type { TransitionRequest, Veto } from "./transition-request.js";
 export type Transitioned =
   | { kind: "moved"; task: Task }
   | ({ kind: "vetoed"; task: Task } & Veto)
-  /** The task is not any more what the request was about. */
+  /** The task has changed since the request. */
   | { kind: "stale"; task: Task };
 
 export interface TransitionDeps {
   store: Pick<TaskStore, "get" | "commit">;
   registry: Pick<HookRegistry, "runBefore">;
   attempts: Attempts;
-  /** After each commit, at once: has others told. Must not throw. */
+  /** Called at once after each commit: has others notified. Must not throw. */
   committed(event: TaskEvent, task: Task, before: Task | undefined): void;
   clock: Clock;
 }
 
 export interface Transitions {
-  /** Throws TASK_UNKNOWN, and TASK_TRANSITION for what the table does not have. */
+  /** Throws TASK_UNKNOWN, and TASK_TRANSITION for a change that the table does not have. */
   transition(id: string, request: TransitionRequest): Promise<Transitioned>;
   hold(id: string, veto: Veto, request: Omit<TransitionRequest, "onVeto">): Promise<Task>;
   /** Changes fields and not the state. */
@@ -52,7 +52,7 @@ export interface Amendment {
   note: string;
   still?: (task: Task) => boolean;
   change?: (task: Task) => Changes;
-  /** Absent: due when it would have been anyway. */
+  /** Absent: the due time does not change. */
   timing?: (next: Task) => TaskTiming;
 }
 
@@ -62,10 +62,10 @@ const GOES_ON: ReadonlySet<TaskStatus> = new Set(["pending", "assigned", "in_pro
 /** Another caller's change may come between reading and writing; more in a row than this are a fault. */
 const MAX_CONFLICTS = 50;
 
-/** What to do about a task that is done. */
+/** The advice about a task that is done. */
 export const STAYS_DONE = "What is done stays done; add another task.";
 
-/** What a change to a state is called. */
+/** The name of a change to a state. */
 const REQUESTED: Partial<Record<TaskStatus, string>> = {
   assigned: "assignment",
   in_progress: "start",
@@ -161,7 +161,7 @@ export function createTransitions(deps: TransitionDeps): Transitions {
 
   async function write(task: Task, next: Task, event: TaskEvent, timing: TaskTiming): Promise<boolean> {
     const writing = store.commit(next, event, timing, afterChange(event, next));
-    // Written or not, the version that hooks were asked about has ended, and with it the dispatches about it.
+    // Written or not, the version that hooks were asked about has ended, and the dispatches about that version with it.
     const forgetting = attempts.forget(task.id);
     const isWritten = await writing;
     if (isWritten) committed(event, next, task);

@@ -1,4 +1,4 @@
-/** What checking an expectation takes and gives; what a check rejects with is a check that is broken. One kind of expectation a file beside this one. */
+/** Input and output types of checks. A check that rejects is a broken check. Each kind of expectation has a file beside this one. */
 import type { Models } from "../../../domain/model.js";
 import type { Task } from "../../../domain/orchestrator/task.js";
 import type { GuardedRequest, GuardedResponse } from "../../../lib/outgoing/request.js";
@@ -7,9 +7,9 @@ import type { Processes } from "../../../lib/process/process.js";
 export interface CheckDeps {
   processes: Pick<Processes, "run">;
   models: Models;
-  /** Guarded: only where the configuration lets requests of hooks go. */
+  /** Guarded: only to destinations that the configuration allows for requests of hooks. */
   request(url: string, request: GuardedRequest): Promise<GuardedResponse>;
-  /** What relative paths are relative to. */
+  /** The base folder of relative paths. */
   folder: string;
 }
 

@@ -1,7 +1,7 @@
 /**
- * `when:` a CEL expression over `result` (what the attempt brought) and `task`. Operators write them in chat, and one can be written that
- * is at work for years or takes all memory: so it is evaluated by a program of its own. (A thread does not do: where a single
- * allocation is too large, V8 ends the whole process.)
+ * `when:` a CEL expression over `result` (the attempt's result) and `task`. Operators write them in chat, and one can be written that is at
+ * work for years or takes all memory: so it is evaluated by a program of its own. (A thread does not do: where a single allocation is too
+ * large, V8 ends the whole process.)
  */
 import { createRequire } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -14,7 +14,7 @@ export interface WhenFacts {
   result: unknown;
   task: unknown;
 }
-/** `holds`: true, or why not. */
+/** `holds`: true, or the reason why the condition does not hold. */
 export type WhenAnswer = { holds: true | string } | { error: string };
 
 const MAX_MB = 128;

@@ -1,4 +1,4 @@
-/** `file:` whether a file is there, and what it holds. */
+/** `file:` checks whether a file is there, and its content. */
 import { open, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { ExpectationOf } from "../../../domain/orchestrator/expectation.js";

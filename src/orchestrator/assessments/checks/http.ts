@@ -1,4 +1,4 @@
-/** `http:` what a server answers. No answer at all says that what should answer is not up, so it is no broken check. */
+/** `http:` checks the answer of a server. No answer at all means that the server is not up, so it is no broken check. */
 import type { ExpectationOf } from "../../../domain/orchestrator/expectation.js";
 import { errorMessage, HookgateError } from "../../../lib/errors.js";
 import { type CheckContext, type Found, notSo } from "./check.js";

@@ -1,4 +1,4 @@
-/** One expectation checked, by the key that says what it checks. */
+/** Checks one expectation, by the key that names its kind. */
 import type { Expectation } from "../../../domain/orchestrator/expectation.js";
 import type { CheckContext, Found } from "./check.js";
 import { checkCondition } from "./condition.js";

@@ -1,4 +1,4 @@
-/** Whether a text holds what it must: the part of files, answers and outputs that is the same. */
+/** Whether a text has the required content: the shared part of the checks of files, answers and outputs. */
 import { RE2JS } from "re2js";
 import { type Found, notSo, so } from "./check.js";
 
@@ -16,7 +16,7 @@ export function checkText(
 
 const SHOWN = 400;
 
-/** Its end: that is where programs say what went wrong. */
+/** The end of the text: programs report errors there. */
 export function excerpt(text: string): string {
   const whole = text.trim();
   if (whole === "") return "nothing";
