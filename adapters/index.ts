@@ -5,7 +5,7 @@ import { createMisconfiguredAdapter } from "./misconfigured.js";
 import type { TelegramAdapter, TelegramOptions } from "./telegram/telegram.js";
 import type { WebAdapter, WebAdapterOptions } from "./web/web.js";
 
-/** The platforms that are switched on, with what each is made from. */
+/** The platforms that are switched on, with the parts that each is made from. */
 export interface PlatformOptions {
   web?: WebAdapterOptions | undefined;
   discord?: DiscordOptions | undefined;

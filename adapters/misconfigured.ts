@@ -1,4 +1,4 @@
-/** Stands in for a platform whose settings cannot be used: offline for good, with the reason. What is sent to it waits. */
+/** The adapter of a platform whose settings cannot be used: offline for good, with the reason. Deliveries to it wait. */
 import type { Adapter } from "../src/domain/chat/adapter.js";
 import { HookgateError } from "../src/lib/errors.js";
 

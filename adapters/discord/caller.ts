@@ -1,6 +1,6 @@
 /**
- * All requests to Discord's REST API. A limit is said at once instead of being waited for, and nothing is repeated here: the gateway
- * alone decides what follows.
+ * All requests to Discord's REST API. A limit is reported at once instead of being waited for, and no request is repeated here: the
+ * gateway alone decides the next step.
  */
 import { Pool } from "undici";
 import type { GatewayPort } from "../../src/domain/chat/adapter.js";
@@ -71,7 +71,7 @@ export class Caller {
     this.#limits.forget();
   }
 
-  /** Ends what is under way. */
+  /** Ends the requests under way. */
   async close(): Promise<void> {
     await this.#pool.destroy();
   }
@@ -120,7 +120,7 @@ export class Caller {
   }
 
   #limited(route: Route, header: (name: string) => string | null, text: string): Limited {
-    this.#refusals.check(); // banned: said as such, and not as a limit of this route
+    this.#refusals.check(); // a ban is reported as a ban, and not as a limit of this route
     const askedMs = limitMs(text, header);
     if (askedMs > MAX_PAUSE_MS)
       this.#logger.warn({ askedMs }, "Discord asks for a pause beyond reason; it is tried again after an hour");
@@ -138,7 +138,7 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new UnreadableAnswer(); // a login page, or cut short; how JSON.parse words it helps nobody
+    throw new UnreadableAnswer(); // a login page, or cut short; the message of JSON.parse does not help
   }
 }
 

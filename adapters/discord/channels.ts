@@ -1,6 +1,6 @@
 /**
- * What is known of channels: which thread hangs under which, and who is at the other end of a DM. Filled by the gateway's
- * own events, bounded, and asked over REST for what it does not hold (a resumed session is told nothing).
+ * Facts about channels: the parent of each thread, and the person at the other end of a DM. They come from the gateway's own
+ * events and are bounded; missing facts are read over REST (a resumed session gets none).
  */
 import { Routes } from "discord-api-types/v10";
 import { dmName } from "../../src/domain/chat/dm-name.js";
@@ -32,7 +32,7 @@ export interface KnownChannel {
   parentId?: string;
 }
 
-/** How long Discord's word about a channel holds: permissions change without our being told. */
+/** How long Discord's answer about a channel is used: permissions change without notice to us. */
 const WORD_HOLDS_MS = 10 * 60_000;
 
 export class Channels {
@@ -82,7 +82,7 @@ export class Channels {
       this.#ledger.note(`guild:${channel.id}`, guildId);
     if (known.parentId === undefined) this.#keepName(channel.id, known.name);
     else this.#keepParent(channel.id, known.parentId);
-    // On disk, because a resumed session is told nothing, and what a crash cut off must be known for a post in a forum.
+    // On disk, because a resumed session does not get it, and a post in a forum that a crash cut off needs it.
     if (known.isForum !== (this.#ledger.get(`forum:${channel.id}`) !== undefined))
       this.#ledger.note(`forum:${channel.id}`, known.isForum ? "yes" : undefined);
     if (this.#known.size > MAX_CHANNELS)
@@ -98,7 +98,7 @@ export class Channels {
     if (this.#ledger.get(`forum:${channelId}`) !== undefined) this.#ledger.note(`forum:${channelId}`, undefined);
   }
 
-  /** On disk: a resumed session is told no names. */
+  /** On disk: a resumed session gets no names. */
   #keepName(channelId: string, name: string | undefined): void {
     if (this.#ledger.get(`name:${channelId}`) !== name) this.#ledger.note(`name:${channelId}`, name);
   }
@@ -121,7 +121,7 @@ export class Channels {
     return known ? known.parentId : this.#ledger.get(`parent:${channelId}`);
   }
 
-  /** The guild of a channel or thread; undefined for DMs and for what was never heard of. */
+  /** The guild of a channel or thread; undefined for DMs and for unknown channels. */
   guildOf(channelId: string): string | undefined {
     const parent = this.parentOf(channelId);
     return this.#ledger.get(`guild:${channelId}`) ?? (parent && this.#ledger.get(`guild:${parent}`));

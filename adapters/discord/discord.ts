@@ -1,4 +1,4 @@
-/** The Discord adapter: what the gateway asks of the platform, answered by the run that is under way. */
+/** The Discord adapter: the run that is under way answers the gateway's calls. */
 import type { Adapter, AdapterTraits } from "../../src/domain/chat/adapter.js";
 import { Aborts } from "../../src/fast/aborts.js";
 import { HookgateError } from "../../src/lib/errors.js";
@@ -10,7 +10,7 @@ import type { DiscordOptions } from "./options.js";
 import { notConnected } from "./rest/send.js";
 import { Run } from "./run.js";
 
-/** "A few minutes", says Discord of enforce_nonce; two are counted on. */
+/** Discord documents "a few minutes" for enforce_nonce; two are counted on. */
 const NONCE_MEMORY_MS = 2 * 60_000;
 
 export function createDiscordAdapter(options: DiscordOptions): Adapter {

@@ -8,7 +8,7 @@ import { CONTENT_MAX, formatDiscord } from "./format.js";
 
 const SUPPRESS_NOTIFICATIONS = 1 << 12;
 
-/** What a part's body holds. `plain`: the formatting is off already, so a refusal is final. */
+/** The body of a part. `plain`: the formatting is off already, so a refusal is final. */
 export const partBody = z.object({
   content: z.string(),
   embeds: z.array(z.record(z.string(), z.unknown())).optional(),
@@ -26,7 +26,7 @@ export const partBody = z.object({
 });
 export type PartBody = z.infer<typeof partBody>;
 
-/** Words and nothing else that pings or is a file, as nearly all parts are: they need not be parsed to be known for what they are. */
+/** True for a part of plain words, without pings and files. Nearly all parts are like this; this check saves their parsing. */
 export function isPlainText(body: Record<string, unknown>): body is PartBody {
   for (const key in body) {
     const value = body[key];
@@ -57,7 +57,7 @@ export function encode(message: OutboundMessage, { plain }: { plain: boolean }):
     const body: PartBody = { content: formatted.content, allowed_mentions };
     if (formatted.embeds) body.embeds = formatted.embeds.map((embed) => ({ ...embed }));
     if (formatted.components) body.components = formatted.components.map((row) => ({ ...row }));
-    // A list without files is one, too: an edit takes away what is there.
+    // An empty list counts, too: an edit with it removes the files of the message.
     if (message.attachments) body.attachments = formatted.attachments ?? [];
     if (index === 0 && message.replyToId !== undefined) body.replyToId = message.replyToId;
     if (message.silent) body.flags = SUPPRESS_NOTIFICATIONS;
@@ -67,7 +67,7 @@ export function encode(message: OutboundMessage, { plain }: { plain: boolean }):
   });
 }
 
-/** The same part with its embeds as text, which may take several. */
+/** The part with its embeds as text, which may take several parts. */
 export function plainPart({ body: stored }: EncodedPart): EncodedPart[] | undefined {
   const { content, embeds, attachments, components, replyToId, allowed_mentions, flags, plain } =
     partBody.parse(stored);
@@ -90,7 +90,7 @@ export function plainPart({ body: stored }: EncodedPart): EncodedPart[] | undefi
 
 const link = z.looseObject({ label: z.string(), url: z.string() });
 
-/** Link buttons as lines of text: an address may be what Discord refused. */
+/** Link buttons as lines of text: Discord may have refused an address. */
 export function withoutLinks(given: NonNullable<PartBody["components"]>): { rows: typeof given; links: string[] } {
   const links: string[] = [];
   const rows = given.flatMap((row) => {
@@ -113,14 +113,14 @@ const embedShape = z.object({
   footer: z.object({ text: z.string() }).optional(),
 });
 
-/** Its words, in the order in which Discord shows them. */
+/** The words of an embed, in the order in which Discord shows them. */
 function embedText(embed: Record<string, unknown>): string {
   const { title, url, description, fields, footer } = embedShape.parse(embed);
   const rows = (fields ?? []).map(({ name, value }) => `${name}: ${value}`);
   return [title, url, description, ...rows, footer?.text].filter(Boolean).join("\n");
 }
 
-/** Nobody is pinged unless the message says so. https://discord.com/developers/docs/resources/message#allowed-mentions-object */
+/** Only mentions that the message names ping. https://discord.com/developers/docs/resources/message#allowed-mentions-object */
 function allowedMentions(mentions: OutboundMessage["mentions"]): PartBody["allowed_mentions"] {
   return {
     parse: mentions?.everyone ? ["everyone"] : [],

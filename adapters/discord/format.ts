@@ -1,6 +1,6 @@
 /**
  * A message as Discord's request bodies: text in parts that fit, the card as an embed on the last of them, buttons below
- * the end, files with the end. What does not fit an embed or a row goes on in further parts; nothing is cut off.
+ * the end, files with the end. Content that does not fit an embed or a row goes on in further parts; nothing is cut off.
  */
 import type { Attachment, Button, Card, OutboundMessage } from "../../src/domain/chat/message.js";
 import { flatten } from "../../src/lib/markdown/flatten.js";
@@ -39,7 +39,7 @@ export interface DiscordEmbed {
   fields?: { name: string; value: string; inline: boolean }[];
   footer?: { text: string };
 }
-/** One request. `content` is empty when the part has only an embed, buttons or files. */
+/** The content of one request. `content` is empty when the part has only an embed, buttons or files. */
 export interface DiscordPart {
   content: string;
   embeds?: DiscordEmbed[];
@@ -99,7 +99,7 @@ function writer(message: OutboundMessage, plain: boolean): Writer {
   };
 }
 
-/** The embed, and as text what its limits leave over. */
+/** The embed, and as text the parts that exceed its limits. */
 function cardEmbed(card: Card, write: Writer): { embed: DiscordEmbed; overflow: RichText[] } {
   const overflow: RichText[] = [];
   const embed: DiscordEmbed = { color: TONES[card.tone ?? "neutral"] };
@@ -159,7 +159,7 @@ function fieldText(name: string, value: string): RichText {
     : rich;
 }
 
-/** What of a text fits the limit, written; and the rest. */
+/** The start of a text that fits the limit, written; and the rest. */
 function headOf(write: Writer, rich: RichText, limit: number): [string, RichText[]] {
   if (limit < 1) return ["", rich.text === "" ? [] : [rich]];
   const measure = (piece: RichText) => write.render(piece).length;
@@ -169,7 +169,7 @@ function headOf(write: Writer, rich: RichText, limit: number): [string, RichText
 
 /**
  * Rows of at most five; a button that cannot be pressed (a link that is none, no action) becomes a line of text. When Discord refused
- * the message, every link does: it may be what was refused.
+ * the message, every link does: a link may be the reason.
  */
 function buttonRows(
   buttons: readonly (readonly Button[])[],

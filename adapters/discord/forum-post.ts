@@ -75,7 +75,7 @@ const forumTags = z.object({
   available_tags: z.array(z.object({ id: z.string(), moderated: z.boolean().optional() })),
 });
 
-/** With the first tag that everybody may set; moderated ones need a permission. */
+/** Posts with the first tag that all members may set; moderated tags need a permission. */
 async function postTagged(context: PostContext, forumId: string, upload: Upload, name: string): Promise<SendResult> {
   try {
     const known = forumTags.parse(await context.caller.get(Routes.channel(forumId))).available_tags;

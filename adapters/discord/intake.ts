@@ -1,6 +1,6 @@
 /**
- * What Discord dispatches becomes events in the inbox: each channel in order, each event marked done only when it is
- * on disk. Malformed payloads are logged and skipped; an inbox that refuses ends the run, and the replay brings them again.
+ * Turns Discord's dispatches into events in the inbox: each channel in order, each event marked done only when it is
+ * on disk. Malformed payloads are logged and skipped; an inbox that refuses an event ends the run, and the replay brings it again.
  */
 import type { GatewayDispatchPayload } from "discord-api-types/v10";
 import type { GatewayPort } from "../../src/domain/chat/adapter.js";
@@ -37,7 +37,7 @@ interface Context {
   clock: Clock;
   logger: Logger;
   self(): Self | undefined;
-  /** READY told who we are. */
+  /** READY named our account. */
   identified(self: Self): void;
   /** Ends the run. */
   fail(error: unknown): void;
@@ -71,7 +71,7 @@ export class Intake {
     if (entry) this.#work(session, entry, payload);
   }
 
-  /** There are events that wait, or the gateway has no room: what comes now may be left unread. */
+  /** Events wait, or the gateway has no room: a frame that comes now may be left unread. */
   mustWait(): boolean {
     return this.#unread.mustWait();
   }
@@ -91,7 +91,7 @@ export class Intake {
     this.#unread.hurry();
   }
 
-  /** Takes in nothing any more: what is unread is replayed to the next connection. */
+  /** Takes in no more events: Discord replays the unread ones to the next connection. */
   close(): void {
     for (const { session } of this.#unread.close()) session.abandon();
   }
@@ -222,14 +222,14 @@ export class Intake {
     }
   }
 
-  /** Notes at once what is owed, as `#guild` does: the very next message of a channel waits for its older ones. */
+  /** Notes the owed channel at once, as `#guild` does: the very next message of a channel waits for its older ones. */
   #ready(data: unknown): Promise<void> {
     const { user, application, guilds } = readyPayload.parse(data);
     this.#context.identified({ botId: user.id, botName: user.username, applicationId: application.id });
     return this.#context.catchUp.sessionLost(guilds.map((guild) => guild.id));
   }
 
-  /** Notes at once what is owed, as `#ready` does. */
+  /** Notes the owed channels at once, as `#ready` does. */
   #guild(data: unknown): Promise<void> | undefined {
     const guild = guildPayload.parse(data);
     const self = this.#context.self();
@@ -253,7 +253,7 @@ export class Intake {
 
   #edit(data: unknown): Promise<unknown> | undefined {
     const partial = messagePayload.partial().parse(data);
-    // No author or no edit time: a link preview, a pin, a flag. Nobody wrote anything.
+    // No author or no edit time: a link preview, a pin, a flag. No text was written.
     if (!partial.author || partial.content === undefined || !partial.edited_timestamp) return undefined;
     const payload = messagePayload.parse({ type: 0, ...partial });
     const { edited_timestamp: editedAt } = partial;

@@ -123,8 +123,8 @@ export class Interactions {
   }
 
   /**
-   * Another try is safe: a second acknowledgement is refused by Discord. Each comes later, or when Discord says. `isReplayed`: it came
-   * before, and the log had what became of it then.
+   * Another try is safe: Discord refuses a second acknowledgement. Each try comes later, or at the time that Discord names. `isReplayed`:
+   * the interaction came before, and the log had its result then.
    */
   async #post(payload: InteractionPayload, body: Callback, isReplayed = false): Promise<void> {
     const { caller, clock, logger } = this.#context;

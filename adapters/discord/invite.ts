@@ -1,4 +1,4 @@
-/** The link with which somebody who manages a server adds the bot to it. https://docs.discord.com/developers/topics/oauth2#bot-authorization-flow */
+/** The link that adds the bot to a person's server. https://docs.discord.com/developers/topics/oauth2#bot-authorization-flow */
 
 /** https://docs.discord.com/developers/topics/permissions#permissions-bitwise-permission-flags */
 const PERMISSIONS = {

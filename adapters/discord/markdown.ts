@@ -7,7 +7,7 @@ export interface AllowedMentions {
   roles?: readonly string[] | undefined;
 }
 
-/** What needs an escape somewhere in a line, or at its beginning. Plain chat text has none of it and is taken as it is. */
+/** Characters that need an escape somewhere in a line, or at its start. Plain chat text has none of them and is taken as it is. */
 const SPECIAL = /[\\*_~`|[<]|(?:^|\n)[ \t]*(?:[#>-]|\d+\.)/;
 const TOKENS = /https?:\/\/[^\s<]+|<(@[!&]?)(\d+)>|[\\*_~`|[]|(?<=\])\(|<(?=@|https?:)/g;
 const LINE_START = /^([ \t]*)(#{1,3}(?=\s)|-#(?=\s)|>{1,3}(?=\s)|-(?=\s)|(\d+)\.(?=\s))/;
@@ -49,7 +49,7 @@ export function renderDiscord(rich: RichText, mentions: AllowedMentions = {}): s
 class Renderer {
   readonly #mentions: AllowedMentions;
   #out = "";
-  /** At the beginning of a line: its prefix (quote, heading) is not written yet. */
+  /** At the start of a line: its prefix (quote, heading) is not written yet. */
   #lineStart = true;
   #marks: Span[] = [];
   #heading = 0;
@@ -92,7 +92,7 @@ class Renderer {
     const isStart = this.#lineStart;
     const body = line.trimStart();
     if (isStart && body === "") {
-      // An indentation; before a sign that must begin its line it goes.
+      // An indentation; before a sign that must be first in its line it goes.
       if (!styles.some(({ style }) => style.kind === "heading" || style.kind === "quote")) this.#out += line;
       return;
     }
@@ -166,7 +166,7 @@ class Renderer {
     this.#out = body;
     while (this.#marks.length > keep) {
       const mark = closingMark((this.#marks.pop() as Span).style);
-      if (mark === "||" && this.#out.endsWith("|")) this.#out += "\u200B"; // not even an escaped bar may stand before it
+      if (mark === "||" && this.#out.endsWith("|")) this.#out += "\u200B"; // not even an escaped bar may be before it
       this.#out += mark;
       if (mark !== "") this.#lastWasMark = true;
     }
@@ -176,7 +176,7 @@ class Renderer {
   }
 
   #code(body: string): void {
-    // Three backticks would begin a block, so longer runs are kept apart; and no `](` may follow a link.
+    // Three backticks would start a block, so longer runs are kept apart; and no `](` may follow a link.
     const apart = body.replace(/`(?=`)/g, "`\u200B").replace(/\](?=\()/g, this.#hasLinks ? "]\u200B" : "]");
     const fence = apart.includes("`") ? "``" : "`";
     if (this.#out.endsWith("`")) this.#out += "\u200B";
@@ -221,7 +221,7 @@ function hidden(raw: string, styles: readonly Span[]): string {
   return styles.some(({ style }) => style.kind === "spoiler") ? raw.replace(/\|(?=\|)/g, "|\u200B") : raw;
 }
 
-/** What stands in the line as it is (code, addresses): a style around it that uses the same signs would end there. */
+/** The parts of a line that are not escaped (code, addresses): a style around them that uses the same signs would end there. */
 function unescaped(line: string, styles: readonly Span[]): string {
   if (styles.some(({ style }) => style.kind === "code" || (style.kind === "link" && style.bare))) return line;
   return line.includes("://") ? (line.match(ADDRESS) ?? []).join("") : "";

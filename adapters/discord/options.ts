@@ -1,4 +1,4 @@
-/** What the adapter is made with. Durations in milliseconds. */
+/** The options of the adapter. Durations are in milliseconds. */
 import { type Destinations, PUBLIC_ONLY } from "../../src/lib/outgoing/destinations.js";
 import type { DiscordConfig } from "./config.js";
 
@@ -18,7 +18,7 @@ export interface DiscordOptions {
   catchUp: { maxAgeMs: number; maxMessages: number };
 }
 
-/** What the options need besides the `discord:` section. */
+/** Values that the options need besides the `discord:` section. */
 export interface DiscordSurroundings {
   token: string;
   apiUrl?: string | undefined;

@@ -1,12 +1,12 @@
 /**
- * Whether an account may read a channel, from what GUILD_CREATE tells. Asked before a catch-up, because a refused request counts
+ * Whether an account may read a channel, from the facts in GUILD_CREATE. Asked before a catch-up, because a refused request counts
  * against us, and before an alert mentions a person. https://discord.com/developers/docs/topics/permissions#permission-hierarchy
  */
 import { type ChannelPayload, type GuildPayload, THREAD_TYPES } from "./decode/payloads.js";
 
 const ADMINISTRATOR = 1n << 3n;
 export const VIEW_CHANNEL = 1n << 10n;
-/** What is needed to read older messages. READ_MESSAGE_HISTORY. */
+/** The permissions to read older messages: VIEW_CHANNEL and READ_MESSAGE_HISTORY. */
 const READ = VIEW_CHANNEL | (1n << 16n);
 
 /** Whether a member of a guild sees a channel; `guild` lists this channel, its parent and the member. */

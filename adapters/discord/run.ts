@@ -51,7 +51,7 @@ export class Run {
   #isCheckingToken = false;
   /** Shown as a remark while online: everything but the slash commands works. */
   #registrationTrouble: RegistrationTrouble | undefined;
-  /** Shown as a remark while online: what was missed in some channels cannot be read. */
+  /** Shown as a remark while online: the missed messages of some channels cannot be read. */
   #unreachable: Pick<AdapterState, "reason" | "hint"> | undefined;
 
   /** `aborts`: one for all runs, because the signals of sends outlive a run. */
@@ -162,7 +162,7 @@ export class Run {
     );
   }
 
-  /** Lets what is under way reach the disk, stores how far it got, and closes the pools. */
+  /** Lets the events under way reach the disk, stores how far it got, and closes the pools. */
   async end(): Promise<void> {
     const { clock, logger } = this.#context;
     this.#intake.close();
@@ -175,7 +175,7 @@ export class Run {
     // The gateway limits how long a stop waits; a run that failed is not to wait long for the next one.
     await (this.#stop.aborted ? this.#sends.allEnded() : this.#sends.allEndedWithin(clock, DRAIN_WITHIN_MS));
     this.#ended.abort();
-    // The store may be what failed; cursors that lag are made good by the replay.
+    // The store may have failed; the replay makes up for cursors that lag.
     await this.#ledger
       .flush()
       .catch((error) => logger.warn({ error: errorMessage(error) }, "Discord cursors were not stored"));
@@ -218,7 +218,7 @@ export class Run {
     if (this.#isOnline) this.#reportOnline();
   }
 
-  /** One refused send may be a proxy's doing: the token is wrong when Discord says so a second time. */
+  /** A proxy may have refused one send: the token is wrong when Discord refuses it a second time. */
   #checkToken(): void {
     if (this.#isCheckingToken) return;
     this.#isCheckingToken = true;
@@ -245,7 +245,7 @@ function asHookgateError(error: unknown): HookgateError {
   });
 }
 
-/** Our own ids, kept on disk because a resumed session does not tell them. */
+/** Our own ids, kept on disk because a resumed session does not name them. */
 const storedSelf = z.object({ botId: z.string(), applicationId: z.string(), botName: z.string() });
 
 /** Undefined when absent or written by another version. */
@@ -254,7 +254,7 @@ function parseSelf(text: string | undefined): Self | undefined {
   try {
     return storedSelf.parse(JSON.parse(text));
   } catch {
-    return undefined; // a new session tells them again
+    return undefined; // a new session names them again
   }
 }
 

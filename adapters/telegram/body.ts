@@ -1,4 +1,4 @@
-/** The body of an encoded part: what `encode` makes and `send` reads back, perhaps after a restart. */
+/** The body of an encoded part: `encode` makes it and `send` reads it back, perhaps after a restart. */
 import { z } from "zod";
 import { attachment } from "../../src/domain/chat/message.js";
 import { HookgateError } from "../../src/lib/errors.js";
@@ -34,11 +34,11 @@ const partBody = z.object({
   keyboard: z.array(z.array(keyboardButton)).optional(),
   /** The file that the text is the caption of. */
   file: attachment.optional(),
-  /** Its message has no file, or in another part: an edit takes away the one that is there. */
+  /** The message has no file, or has it in another part: an edit removes the file that is there. */
   noFile: z.boolean().optional(),
   replyToId: z.int().optional(),
   silent: z.boolean().optional(),
-  /** A reply is asked for; what stands in the box until somebody types. */
+  /** A reply is asked for; the text in the box until the person types. */
   placeholder: z.string().optional(),
 });
 export type PartBody = z.infer<typeof partBody>;
@@ -54,7 +54,7 @@ export function readBody(body: Record<string, unknown>): PartBody {
   });
 }
 
-/** What most bodies are, and what needs no schema to tell. */
+/** Most bodies are text only; this check needs no schema. */
 function isText(body: Record<string, unknown>): body is { text: string } {
   for (const key in body) if (key !== "text") return false;
   return typeof body.text === "string";

@@ -1,4 +1,4 @@
-/** All requests to the Bot API: its addresses, their time limits, and what an answer means. The methods are typed by grammY. */
+/** All requests to the Bot API: its addresses, their time limits, and the reading of answers. The methods are typed by grammY. */
 import type { ApiMethods } from "grammy/types";
 import { Pool } from "undici";
 import { CONNECTIONS } from "../../src/domain/chat/platform-defaults.js";
@@ -10,7 +10,7 @@ import { formatDuration } from "../../src/lib/time/duration.js";
 /** Polls have a connection of their own, so that they never wait for sends. */
 const POLL_CONNECTIONS = 2;
 const JSON_TYPE = { "content-type": "application/json" };
-/** What a poll may take beyond the time that Telegram was asked to hold it. */
+/** The time that a poll may take beyond the time that Telegram was asked to hold it. */
 const POLL_SLACK_MS = 15_000;
 /** The codes of undici for a server that sent nothing in its time. */
 const SILENT: ReadonlySet<string | undefined> = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
@@ -49,7 +49,7 @@ export class Refusal extends Error {
   }
 }
 
-/** An answer came that cannot be used. What was asked may have been done. */
+/** An answer came that cannot be used. Telegram may have done what was requested. */
 export class UnusableAnswer extends Error {
   /** The HTTP status of an answer that the Bot API would not give (a proxy's error page, or one that was cut short). */
   readonly status: number | undefined;
@@ -73,7 +73,7 @@ type Payload<M extends Method> = [Given<M>] extends [never] ? Record<string, nev
 
 export interface Caller {
   readonly apiUrl: string;
-  /** One method, ended by the signal. Rejects with a `Refusal`, an `UnusableAnswer` or an `ExchangeError`. */
+  /** Calls one method; the signal ends the call. Rejects with a `Refusal`, an `UnusableAnswer` or an `ExchangeError`. */
   call<M extends Method>(
     method: M,
     payload: Payload<M>,
@@ -82,7 +82,7 @@ export interface Caller {
   ): Promise<ReturnType<ApiMethods[M]>>;
   /** The bytes of a file that `getFile` gave the path of; rejects above `maxBytes`, and when its server is silent or takes too long. */
   download(filePath: string, maxBytes: number, signal: AbortSignal): Promise<Buffer>;
-  /** Ends what is under way. */
+  /** Ends the requests under way. */
   close(): Promise<void>;
 }
 
@@ -147,7 +147,7 @@ const notGiven = (why: string) => new ExchangeError(why, true);
 export function resultOf(status: number, text: string): unknown {
   const { ok, result, error_code: code = status, description, parameters } = parsed(text);
   if (ok === true && result != null && status < 300) return result;
-  // A success that is none says nothing about what was done.
+  // A broken success does not show whether Telegram did what was requested.
   if (ok !== undefined && ok !== true && typeof code === "number" && Number.isInteger(code) && code >= 400)
     throw new Refusal(code, String(description ?? "refused without a reason"), parameters);
   throw new UnusableAnswer(`the answer was HTTP ${status}, but not one of the Bot API`, status);
@@ -157,6 +157,6 @@ function parsed(text: string): Record<string, unknown> {
   try {
     return Object(JSON.parse(text));
   } catch {
-    return {}; // said by the caller, with the status
+    return {}; // the caller reports it, with the status
   }
 }

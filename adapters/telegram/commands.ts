@@ -1,4 +1,4 @@
-/** The command menu, registered only when it differs from what Telegram has. A failure is reported, and tried again. */
+/** The command menu, registered only when it differs from Telegram's. A failure is reported, and tried again. */
 import type { AdapterContext, AdapterState } from "../../src/domain/chat/adapter.js";
 import type { CommandSpec } from "../../src/domain/chat/command.js";
 import type { Logger } from "../../src/lib/logger.js";

@@ -23,7 +23,7 @@ export function encode(message: OutboundMessage, options: { plain: boolean }): E
   });
 }
 
-/** The same part without entities, with the addresses of its links in the text; in a message of their own where they do not fit. */
+/** The part without entities, with the addresses of its links in the text; in a message of their own where they do not fit. */
 export function plainPart(part: EncodedPart): EncodedPart[] | undefined {
   const { entities, keyboard, ...body } = readBody(part.body);
   const { kept, lines } = withoutLinks(keyboard ?? []);

@@ -1,4 +1,4 @@
-/** What the Bot API and the network say when something fails, in our words and without the token. */
+/** Errors of the Bot API and of the network, in our words and without the token. */
 import { TOKEN_PAUSE_MS } from "../../src/domain/chat/platform-defaults.js";
 import { ExchangeError } from "../../src/fast/exchange.js";
 import { errorMessage, HookgateError } from "../../src/lib/errors.js";
@@ -22,7 +22,7 @@ export function readFailure(thrown: unknown): ApiFailure {
     const waitS = secondsOf(parameters.retry_after) ?? floodWaitOf(description);
     return {
       kind: "refused",
-      // Telegram's own servers say 420; the Bot API makes 429 of it, but not always.
+      // Telegram's own servers answer 420; the Bot API makes 429 of it, but not always.
       status: status === 420 ? 429 : status,
       description,
       retryAfterMs: waitS === undefined ? undefined : waitS * 1000,
@@ -31,7 +31,7 @@ export function readFailure(thrown: unknown): ApiFailure {
   }
   if (thrown instanceof ExchangeError)
     return { kind: "unanswered", error: thrown.message, isWritten: thrown.isWritten };
-  // A success without an answer that can be read may have taken effect, and so may what timed out.
+  // A success without an answer that can be read may have taken effect, and so may a request that timed out.
   if (thrown instanceof UnusableAnswer && isPage(thrown.status)) return page(thrown.status);
   return { kind: "unanswered", error: errorMessage(thrown), isWritten: true };
 }
@@ -61,13 +61,13 @@ export function describeFailure(failure: ApiFailure): string {
   return failure.kind === "refused" ? `${failure.status} ${failure.description}` : failure.error;
 }
 
-/** "404 Not Found" is what a token of the wrong shape gets; an unknown method has more words. */
+/** A token of the wrong shape gets "404 Not Found"; an unknown method gets more words. */
 export function isTokenRefused(failure: ApiFailure): boolean {
   if (failure.kind !== "refused") return false;
   return failure.status === 401 || (failure.status === 404 && failure.description === "Not Found");
 }
 
-/** The bot was moved to a Bot API server of somebody's own: https://core.telegram.org/bots/api#logout */
+/** The bot was moved to a Bot API server that its owner runs: https://core.telegram.org/bots/api#logout */
 export function isLoggedOut(failure: ApiFailure): boolean {
   return failure.kind === "refused" && failure.status === 400 && /\blogged out$/i.test(failure.description);
 }

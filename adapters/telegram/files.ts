@@ -1,4 +1,4 @@
-/** Files on their way out: Telegram's own by reference, all others as bytes. Fetched before anything is sent. What becomes of a refused one. */
+/** Outgoing files: Telegram's own by reference, all others as bytes, fetched before anything is sent; and the text for a refused file. */
 import { basename } from "node:path";
 import type { Attachment } from "../../src/domain/chat/message.js";
 import { HookgateError } from "../../src/lib/errors.js";
@@ -15,7 +15,7 @@ import {
 import { ATTACHED, type Caller, type Upload } from "./caller.js";
 import { readFailure, requestError } from "./errors.js";
 
-/** As Telegram's messages and methods call a file, by what Hookgate calls it. A `file_id` keeps its kind: https://core.telegram.org/bots/api#sending-files */
+/** Telegram's names of kinds of files, by Hookgate's. A `file_id` keeps its kind: https://core.telegram.org/bots/api#sending-files */
 const KINDS = { image: "photo", file: "document", audio: "audio", video: "video" } as const;
 const FURTHER_KINDS = ["animation", "sticker", "voice", "video_note"] as const;
 export type OwnKind = (typeof KINDS)[keyof typeof KINDS] | (typeof FURTHER_KINDS)[number];
@@ -53,7 +53,7 @@ export class FileNotYet extends Error {
 
 export interface OutgoingFile {
   method: OwnKind;
-  /** A file_id, which keeps its kind, or what names the upload. */
+  /** A file_id, which keeps its kind, or the name of the upload. */
   media: string;
   upload?: Upload;
 }
@@ -81,7 +81,7 @@ export async function withFile<T>(
     }
 }
 
-/** What stands for a file that Telegram does not take. */
+/** The line in place of a file that Telegram does not take. */
 export function unattached(file: Attachment): MissingFile {
   const name = fileName(file);
   return { line: `[file: ${name} could not be attached]`, lost: { name, why: "Telegram does not accept it" } };
@@ -95,7 +95,7 @@ function isFileRefused(thrown: unknown): boolean {
   return failure.kind === "refused" && failure.status < TOO_LARGE && FILE_REFUSED.test(failure.description);
 }
 
-/** The file, or a line that stands for it when it cannot be had. */
+/** The file, or a line in its place when it cannot be had. */
 async function fileOrLine(
   file: Attachment,
   { isLastAttempt, logger }: FileAccess,
@@ -143,7 +143,7 @@ function uploadOf(file: Attachment, bytes: Buffer): OutgoingFile {
   return { method: methodOf(file, bytes.length), media: ATTACHED, upload: { bytes, name } };
 }
 
-/** What Telegram shows in place; the rest are documents. */
+/** The method for a file: by kind for files that Telegram shows in place; the rest are documents. */
 function methodOf({ type, mimeType }: Attachment, sizeBytes: number): OwnKind {
   if (type === "image" && /^image\/(jpeg|png|webp)$/i.test(mimeType) && sizeBytes <= PHOTO_MAX) return "photo";
   if (type === "image" && /^image\/gif$/i.test(mimeType)) return "animation";
@@ -156,7 +156,7 @@ function ownKind({ type, kind }: Attachment): OwnKind {
   return [...Object.values(KINDS), ...FURTHER_KINDS].find((known) => known === kind) ?? KINDS[type];
 }
 
-/** What Telegram's own file is sent on as takes no caption. */
+/** Telegram's own file is sent on as a kind that takes no caption. */
 export function takesNoCaption(file: Attachment): boolean {
   return isOwn(file) && /^(sticker|video_note)$/.test(ownKind(file));
 }

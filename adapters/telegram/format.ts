@@ -18,7 +18,7 @@ export const CAPTION_MAX = 1024;
 const ENTITIES_MAX = 100;
 const ROW_MAX = 8;
 const KEYBOARD_MAX = 100;
-/** What carries a keyboard that has no text. */
+/** The text of a message that has only a keyboard. */
 const KEYBOARD_TEXT = "⬇️";
 
 /** https://core.telegram.org/bots/api#messageentity; offsets and lengths in UTF-16 units. */
@@ -42,7 +42,7 @@ export interface TelegramEntity {
 }
 export type TelegramButton = { text: string; callback_data: string } | { text: string; url: string };
 
-/** One request. With `attachments` (one file) the text is its caption and may be empty; else it is never empty. */
+/** The content of one request. With `attachments` (one file) the text is its caption and may be empty; else it is never empty. */
 export interface TelegramPart {
   text: string;
   entities: TelegramEntity[];
@@ -133,8 +133,8 @@ const TYPES = {
 } as const;
 
 /**
- * Telegram's rules: code holds no other entity and stands in no link; the rest nests. So styles are cut around code. Past the
- * server's limit of entities those that carry no address and no code give way first.
+ * Telegram's rules: code holds no other entity and is in no link; the rest nests. So styles are cut around code. Past the
+ * server's limit of entities, entities without address and code are dropped first.
  */
 export function entitiesOf({ text, spans }: RichText): TelegramEntity[] {
   const links = spans.filter(({ style }) => style.kind === "link" && !style.bare);
@@ -171,7 +171,7 @@ function isCode({ type }: TelegramEntity): boolean {
   return type === "code" || type === "pre";
 }
 
-/** A link to a person is a mention: only so is somebody without a public name pinged. */
+/** A link to a person is a mention: a person without a public name can be pinged only this way. */
 function linkEntity(offset: number, length: number, url: string): TelegramEntity {
   const id = url.startsWith(PERSON) ? Number(url.slice(PERSON.length)) : Number.NaN;
   if (Number.isSafeInteger(id) && id > 0) return { type: "text_mention", offset, length, user: { id } };

@@ -1,4 +1,4 @@
-/** From an update to the inbox: decode, accept, acknowledge. The same for polls and webhook calls. */
+/** Brings an update to the inbox: decode, accept, acknowledge. Polls and webhook calls both use it. */
 import { z } from "zod";
 import type { Accepted, CursorStore, GatewayPort } from "../../src/domain/chat/adapter.js";
 import { dmName } from "../../src/domain/chat/dm-name.js";
@@ -80,7 +80,7 @@ export class Intake {
     return this.#titles.get(chatId) ?? this.#people.get(chatId);
   }
 
-  /** From what has a `message` with its `chat`. */
+  /** Learns the title from an update that has a `message` with its `chat`. */
   learnTitle(update: unknown): void {
     const { data } = titled.safeParse(update);
     if (data === undefined) return;
@@ -171,7 +171,7 @@ function shapeOf(update: unknown): string {
   return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text;
 }
 
-/** Names and types of fields, and no values: those are what people wrote. */
+/** Names and types of fields, without values: people wrote the values. */
 function fieldsOf(value: unknown, depth: number): unknown {
   if (typeof value !== "object" || value === null) return value === null ? "null" : typeof value;
   if (depth >= SHAPE_DEPTH) return "…";

@@ -1,4 +1,4 @@
-/** What the adapter is made with. Durations in milliseconds. */
+/** The options of the adapter. Durations are in milliseconds. */
 import { HookgateError } from "../../src/lib/errors.js";
 import { type Destinations, PUBLIC_ONLY } from "../../src/lib/outgoing/destinations.js";
 import type { TelegramConfig } from "./config.js";
@@ -13,7 +13,7 @@ export interface TelegramOptions {
   pollTimeoutMs: number;
   requestTimeoutMs: number;
   uploadTimeoutMs: number;
-  /** A server of a file that sends nothing for so long counts as one that does not answer: what follows in the chat waits for it. */
+  /** A server of a file that sends nothing for so long counts as one that does not answer: later messages of the chat wait for it. */
   fileSilenceMs: number;
   maxFileBytes: number;
   /** Where the bytes of attachments may be fetched. */
@@ -32,7 +32,7 @@ export interface WebhookOptions {
 const API_URL = "https://api.telegram.org";
 const FILE_SILENCE_MS = 15_000;
 
-/** What the options need besides the `telegram:` section. */
+/** Values that the options need besides the `telegram:` section. */
 export interface TelegramSurroundings {
   token: string;
   apiUrl?: string | undefined;

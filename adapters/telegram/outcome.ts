@@ -1,4 +1,4 @@
-/** What Telegram's answer to a send means. Decides nothing: that is the gateway's. */
+/** Turns Telegram's answer to a send into a result. Decides nothing: the gateway does that. */
 import type { SendResult } from "../../src/domain/chat/adapter.js";
 import { PAGE_PAUSE_MS, TOKEN_PAUSE_MS } from "../../src/domain/chat/platform-defaults.js";
 import { HookgateError } from "../../src/lib/errors.js";
@@ -9,7 +9,7 @@ const FORMAT = /can't parse|entit(y|ies)|ENTITY_|is too long|MESSAGE_TOO_LONG|BU
 const NOWHERE = /message to edit not found/i;
 const GONE =
   /message to (edit|delete) not found|message can't be edited|(MESSAGE|MSG)_ID_INVALID|message identifier is not specified/i;
-/** The message stays, and Telegram lets nobody change it: its topic is closed, another account wrote it, it is too old, or of another kind. */
+/** The message stays, but cannot be changed: its topic is closed, another account wrote it, it is too old, or of another kind. */
 const NOT_EDITABLE =
   /message can't be edited|there is no (text|caption|media) in the message to edit|TOPIC_(CLOSED|DELETED)|MESSAGE_AUTHOR_REQUIRED|MESSAGE_EDIT_TIME_EXPIRED|CHAT_ADMIN_REQUIRED|message is too old|no rights to edit/i;
 export const NOT_MODIFIED = /message is not modified|MESSAGE_NOT_MODIFIED/i;
@@ -24,7 +24,7 @@ const ACCOUNT_FLOOD_MS = 60_000;
 
 export type Attempt = { kind: "create" | "edit" | "delete"; chatId: string; messageId?: string; hasFile?: boolean };
 
-/** Which chats were told to wait: Telegram does not say whether a 429 means the chat or the account. */
+/** The chats that have to wait: Telegram does not state whether a 429 means the chat or the account. */
 export class Floods {
   readonly #until = new Map<string, number>();
 
@@ -62,7 +62,7 @@ export function readOutcome(thrown: unknown, attempt: Attempt, floods: Floods, n
   }
 }
 
-/** A deletion may be repeated: the second changes nothing. What was never written concerns every chat. */
+/** A deletion may be repeated: the second changes nothing. A request that was never written concerns every chat. */
 function unanswered(isWritten: boolean, error: string, { kind }: Attempt): SendResult {
   if (!isWritten) return { kind: "retry", error, scope: "bot" };
   return kind === "delete" ? { kind: "retry", error, scope: "chat" } : { kind: "ambiguous", error };

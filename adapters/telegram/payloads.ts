@@ -130,5 +130,5 @@ export const update = z.object({
   message_reaction: messageReaction.optional(),
 });
 
-/** What Telegram is asked to send. */
+/** The kinds of updates that Telegram is asked to send. */
 export const ALLOWED_UPDATES = ["message", "edited_message", "callback_query", "message_reaction"] as const;

@@ -1,6 +1,6 @@
 /**
  * Long polling. A poll's offset confirms everything below it, so the next poll goes out only when every update of the batch
- * before it is on disk; what could not be stored is asked for again.
+ * before it is on disk; updates that could not be stored are asked for again.
  */
 import type { AdapterState } from "../../src/domain/chat/adapter.js";
 import { errorMessage } from "../../src/lib/errors.js";
@@ -76,11 +76,11 @@ export async function poll(context: PollContext, signal: AbortSignal): Promise<v
   await confirm(caller, offset, clock);
 }
 
-/** Our side could not take what was fetched. */
+/** Our side could not take the fetched updates. */
 class StoreFailure extends Error {}
 
 /**
- * Hands a batch over at once, in order. The new offset stands before the first update that was not stored. It may be lower than the
+ * Hands a batch over at once, in order. The new offset is before the first update that was not stored. It may be lower than the
  * one before: after a week without updates Telegram counts from a number of its choice (https://core.telegram.org/bots/api#update).
  */
 async function store(
@@ -106,7 +106,7 @@ function idOf(update: unknown): number | undefined {
   return typeof id === "number" && Number.isSafeInteger(id) && id >= 0 ? id : undefined;
 }
 
-/** Why it failed. Throws what ends the run: a refused token, a bot that is logged out, another receiver, a limit. */
+/** Why the poll failed. Throws the failures that end the run: a refused token, a bot that is logged out, another receiver, a limit. */
 function readPollFailure(thrown: unknown): string {
   if (thrown instanceof StoreFailure) return `what came could not be stored: ${thrown.message}`;
   const failure = readFailure(thrown);
@@ -119,7 +119,7 @@ function readPollFailure(thrown: unknown): string {
   return `Telegram cannot be polled: ${describeFailure(failure)}`;
 }
 
-/** Tells Telegram how far we came. Not needed for correctness: what is not confirmed comes again and is known. */
+/** Confirms to Telegram how far we came. Not needed for correctness: an update that is not confirmed comes again and is known. */
 async function confirm({ call }: Caller, offset: number, clock: Clock): Promise<void> {
   if (offset === 0) return;
   const limit = new AbortController();

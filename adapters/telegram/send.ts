@@ -1,4 +1,4 @@
-/** One request to Telegram for one operation of the gateway. */
+/** Makes one request to Telegram for one operation of the gateway. */
 import type { GatewayPort, SendOperation, SendResult } from "../../src/domain/chat/adapter.js";
 import type { Address } from "../../src/domain/chat/address.js";
 import type { Attachment } from "../../src/domain/chat/message.js";
@@ -45,9 +45,9 @@ const NO_ENTITIES = /can't parse entit|entity beginning|ENTITY_/i;
 const NO_TEXT = /there is no text in the message to edit/i;
 /** Telegram's answer for a message that is older than 48 hours. https://core.telegram.org/bots/api#deletemessage */
 const NO_DELETION = /message can't be deleted|MESSAGE_DELETE_FORBIDDEN/i;
-/** It is there, and neither its text nor a caption of it can change. */
+/** The message is there, and neither its text nor its caption can change. */
 const NO_EDIT = /message can't be edited|there is no caption in the message to edit/i;
-/** Stands where a message was that cannot be taken away. */
+/** The text in place of a message that cannot be deleted. */
 const DELETED = "(deleted)";
 const FILE_REMOVED = "[this file was removed from the message]";
 
@@ -69,7 +69,7 @@ export async function send(context: SendContext, operation: SendOperation, signa
     if (thrown instanceof FileNotYet)
       return { kind: "retry", error: thrown.message, afterMs: thrown.afterMs, scope: "file" };
     const failure = readFailure(thrown);
-    // One chat's trouble, as long as the token is accepted elsewhere.
+    // The failure concerns one chat only, as long as the token is accepted elsewhere.
     if (isTokenRefused(failure)) {
       if (!(await isTokenWrong(context.caller, signal)))
         return { kind: "retry", error: describeFailure(failure), scope: "chat" };
@@ -237,7 +237,7 @@ async function change(
   if (body.file.isKept) return caption().then(() => sent);
   return withFile(body.file, accessTo(body.file, context, { signal, isLastAttempt, fetch }), async (file) => {
     if ("line" in file) return without(file.lost, await words(withLine(body.text, file.line).slice(0, TEXT_MAX)));
-    // Only the caption of a voice message can change. What was posted in its place may be a text.
+    // Only the caption of a voice message can change. The message posted in its place may be a text.
     if (file.method === "voice")
       try {
         if (await caption()) return sent;
@@ -302,7 +302,7 @@ async function remove(context: SendContext, { address, messageId }: Delete, sign
   return { kind: "sent", messageId };
 }
 
-/** False when it is too old: then it says `left` instead. */
+/** False when the message is too old to delete: then its text is `left` instead. */
 async function isTakenAway(
   context: SendContext,
   message: Posted,
@@ -379,7 +379,7 @@ function chatIdOf({ chatId }: Address): number {
   throw new HookgateError({ code: "TELEGRAM_CHAT_INVALID", message: `"${chatId}" is no chat id of Telegram` });
 }
 
-/** General is topic 1, and a send that says so is refused. https://core.telegram.org/bots/api#sendmessage */
+/** General is topic 1, and a send that names it is refused. https://core.telegram.org/bots/api#sendmessage */
 function threadOf({ threadId }: Address): { message_thread_id: number } | undefined {
   if (threadId === undefined) return undefined;
   const id = Number(threadId);

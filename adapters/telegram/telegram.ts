@@ -41,7 +41,7 @@ export interface TelegramAdapter extends Adapter {
   webhook(headers: WebhookHeaders, body: unknown): Promise<number>;
 }
 
-/** The run before ended because another program receives the bot's updates: until that is over, nobody is told that all is well. */
+/** The run before ended because another program receives the bot's updates: until that is over, the platform is not reported as online. */
 interface Contest {
   error?: HookgateError | undefined;
 }
@@ -106,12 +106,13 @@ class BotAdapter implements TelegramAdapter {
     return this.#sends.add(this.#running.send(operation, signal));
   }
 
-  // A mention notifies members only. Of people whom the bot never met, Telegram says nothing. https://core.telegram.org/bots/api#getchatmember
+  // A mention notifies members only. Telegram reports nothing about people whom the bot never met.
+  // https://core.telegram.org/bots/api#getchatmember
   async isReader({ chatId }: Address, userId: string, signal: AbortSignal): Promise<boolean | undefined> {
     if (!this.#running) throw notConnected();
     if (!chatId.startsWith("-")) return undefined;
     const { intake, caller } = this.#running;
-    // What is said of this answer names the group. Without its title the answer is as good.
+    // Texts about this answer name the group. The answer is just as good without the group's title.
     if (intake.titleOf(chatId) === undefined)
       await caller.call("getChat", { chat_id: chatId }, signal).then(
         (chat) => intake.learnTitle({ message: { chat } }),
@@ -168,7 +169,7 @@ function traitsOf({ limits }: TelegramOptions, titleOf: (chatId: string) => stri
     idempotentCreate: false,
     idsPerChat: true,
     keepsBacklog: true,
-    // Bots are told of no deletion: https://core.telegram.org/bots/api#update
+    // Bots get no update for a deletion: https://core.telegram.org/bots/api#update
     neverReports: ["message_deleted"],
     limits,
     isGroup: (chatId) => chatId.startsWith("-"),
@@ -223,7 +224,7 @@ async function serve(
     if (!options.webhook) await dropOwnWebhook(webhooks);
     else if (!(await setWebhookAtLast(webhooks, options.webhook, signal))) return;
     const { error } = options.webhook ? {} : contest;
-    // What is sent is not contested.
+    // Sending is not contested.
     const contested = error && (() => receiving("reconnecting", error.message, error.hint));
     if (contested) contested();
     else state("online");
@@ -254,7 +255,7 @@ async function serve(
 
 type Report = (phase: AdapterState["phase"], reason?: string, hint?: string) => void;
 
-/** `receiving`: calls that do not arrive say nothing of what is sent. `menu`: what is wrong with it is a remark while all else is well. */
+/** `receiving`: calls that do not arrive prove nothing for sending. `menu`: its trouble is a remark while all else is well. */
 function reporting(gateway: AdapterContext["gateway"], known: Partial<AdapterState>) {
   let trouble: MenuTrouble | undefined;
   let isWell = false;

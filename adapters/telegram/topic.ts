@@ -42,7 +42,7 @@ export async function openTopic(context: TopicContext, at: Address, name: string
       const failure = readFailure(thrown);
       if (failure.kind === "refused" && !at.chatId.startsWith("-")) return undefined;
       const error = requestError(thrown, "THREAD_NOT_OPENED", "Telegram opened no topic");
-      // Told as it is: the run goes on after the next start.
+      // Thrown as it is: the run goes on after the next start.
       if (signal.aborted) throw error;
       const pauseMs = pauseAfter(error, RETRY, attempt);
       if (!isPassing(failure)) throw threadRefused(error.message, hintFor(failure), thrown);

@@ -15,7 +15,7 @@ import type { WebhookOptions } from "./options.js";
 import { ALLOWED_UPDATES } from "./payloads.js";
 
 const SECRET_HEADER = "x-telegram-bot-api-secret-token";
-/** What we set ourselves, so that a change of mode may take it away again, and a change of secret is noticed. */
+/** The webhook that we set ourselves, so that a change of mode may remove it again, and a change of secret is noticed. */
 const CURSOR = "webhook";
 /** How often Telegram is asked whether its calls arrive. */
 const WATCH_EVERY_MS = 60_000;
@@ -26,7 +26,7 @@ const FIGHT_MS = 600_000;
 const SET_AGAIN = { firstMs: 1_000, maxMs: WATCH_EVERY_MS };
 const HINT_SET =
   "Check the network and telegram.webhook.url. Hookgate tries again by itself; messages are sent meanwhile.";
-/** What our own endpoint, or a proxy before it, answers to a call without the right secret. */
+/** The answer of our own endpoint, or of a proxy before it, to a call without the right secret. */
 const NOT_LET_IN = /\b40[13]\b/;
 
 export type WebhookHeaders = Record<string, string | string[] | undefined>;
@@ -123,7 +123,7 @@ function markOf({ url, secret }: WebhookOptions): string {
   return createHash("sha256").update(`${url}\n${secret}`).digest("base64url");
 }
 
-/** Before polling: takes away the webhook that an earlier run of ours set. Somebody else's stays, and polling says so. */
+/** Before polling: takes away the webhook that an earlier run of ours set. A webhook of another program stays, and polling reports it. */
 export async function dropOwnWebhook({ caller, cursors, logger }: WebhookContext): Promise<void> {
   if (cursors.get(CURSOR) === undefined) return;
   await caller.call("deleteWebhook", {});
@@ -133,7 +133,7 @@ export async function dropOwnWebhook({ caller, cursors, logger }: WebhookContext
 
 /**
  * Until `signal` aborts: reports calls that did not arrive, and sets the webhook again when another program changed it. Rejects when the
- * token is refused. The webhook stays set, so that Telegram keeps what comes while we are away.
+ * token is refused. The webhook stays set, so that Telegram keeps the updates that come while we are away.
  */
 export async function watchWebhook(
   context: WebhookContext,
@@ -173,7 +173,7 @@ export async function watchWebhook(
     } catch (thrown) {
       if (signal.aborted) return;
       if (isTokenRefused(readFailure(thrown))) throw thrown;
-      // Calls may arrive all the same: only what we ask is unanswered.
+      // Calls may arrive all the same: only our own requests get no answer.
       const failure = readFailure(thrown);
       pauseMs = Math.min(retryAfterOf(failure) ?? WATCH_EVERY_MS, MAX_PAUSE_MS);
       const error = describeFailure(failure);

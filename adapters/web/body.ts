@@ -1,4 +1,4 @@
-/** What a web chat message carries besides its text: rendered parts, buttons, files, reactions. Stored as JSON in the message's row. */
+/** The body of a web chat message besides its text: rendered parts, buttons, files, reactions. Stored as JSON in the message's row. */
 import { z } from "zod";
 import { type Attachment, attachment, inboundMessage } from "../../src/domain/chat/message.js";
 
@@ -46,7 +46,7 @@ export function readBody(message: { body?: Record<string, unknown> }): RowBody {
   return parsed.success ? parsed.data : {};
 }
 
-/** Its bytes are on another server. */
+/** The file's bytes are on another server. */
 export function isElsewhere({ url }: Attachment): boolean {
   return /^https?:/i.test(url);
 }

@@ -1,5 +1,5 @@
 /**
- * The events that a stored chat row stands for. Everything in them derives from the row, so that a row offered again after
+ * The events of a stored chat row. Everything in them derives from the row, so that a row offered again after
  * a crash gives the same event ids and the inbox recognises them.
  */
 import type { InboundEvent, InteractionRef } from "../../src/domain/chat/event.js";
@@ -11,7 +11,7 @@ import { readBody } from "./body.js";
 export const PLATFORM = "web";
 /** The web chat has one account, ourselves. */
 export const BOT_ID = "web";
-/** An answer in place is possible for as long as the chat exists; a day is what "live" means to a person. */
+/** An answer in place is possible for as long as the chat exists; to a person "live" means a day. */
 const INTERACTION_LIFE_MS = DAY_MS;
 
 export interface RowFacts {

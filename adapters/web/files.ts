@@ -27,7 +27,7 @@ export interface FileOptions {
   allow: Destinations;
   /** The largest file that is kept. */
   maxBytes: number;
-  /** Resolves with the address of what is kept. */
+  /** Resolves with the address of the kept file. */
   keep(bytes: Uint8Array): Promise<string>;
 }
 
@@ -37,8 +37,8 @@ export interface FileAccess extends FileOptions {
 }
 
 /**
- * The part with its files kept, and lines that stand for those that could not be fetched. A retry when one may be had later, unless this
- * is the last attempt. `before`: the files of the message that an edit replaces.
+ * The part with its files kept, and lines in place of the files that could not be fetched. A retry when a file may be had later, unless
+ * this is the last attempt. `before`: the files of the message that an edit replaces.
  */
 export async function withKeptFiles(
   { part, isLastAttempt = false, fetch }: Extract<SendOperation, { kind: "create" | "edit" }>,
@@ -92,7 +92,7 @@ export async function withKeptFiles(
   };
 }
 
-/** Kept when the message was posted. Only ids of a platform are sure to stand for one file. */
+/** The file was kept when the message was posted. Only ids of a platform are sure to identify one file. */
 function isCopyOf(kept: Attachment, file: Attachment): boolean {
   return file.platform !== undefined && kept.platform === file.platform && isSameFile(kept, file) && !isElsewhere(kept);
 }

@@ -16,7 +16,7 @@ export interface WebCard {
   fields?: { name: string; html: string; inline: boolean }[];
   footer?: string;
 }
-/** `url` opens a page; `token` is what a press sends. */
+/** `url` opens a page; a press sends `token`. */
 export interface WebButton {
   label: string;
   style: "primary" | "secondary" | "success" | "danger";
@@ -48,7 +48,7 @@ export function formatWeb(message: OutboundMessage, { plain }: { plain: boolean 
   return body;
 }
 
-/** What a person wrote, as the page shows it. */
+/** A person's text, as the page shows it. */
 export function writtenHtml(text: string): string {
   return htmlOf(text, "markdown", false, readTree(text, "markdown", true));
 }

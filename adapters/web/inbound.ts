@@ -1,4 +1,4 @@
-/** What people do on the page: stored in the chat, offered to the gateway, and only then confirmed. */
+/** People's actions on the page: stored in the chat, offered to the gateway, and only then confirmed. */
 
 import type { Acknowledgement, GatewayPort } from "../../src/domain/chat/adapter.js";
 import { namedOption } from "../../src/domain/chat/command.js";
@@ -155,7 +155,7 @@ export async function findMessage(
   try {
     return { row, room: await deps.rooms.need(person, row.roomId) };
   } catch {
-    throw gone(); // whether it is in somebody else's room is nobody's business
+    throw gone(); // does not reveal whether it is in another person's room
   }
 }
 
@@ -166,7 +166,7 @@ interface Creation extends Place {
   replyToId?: number;
 }
 
-/** Refused before it is written: a message that stands in the chat is to be handled. `release` is called right before it is accepted. */
+/** A refusal comes before the write: a message in the chat must be handled. `release` is called right before it is accepted. */
 async function inReserve<T>(
   { gateway, userId, text }: { gateway: GatewayPort; userId: string; text?: string },
   write: (release: () => void) => Promise<T>,
@@ -218,7 +218,7 @@ async function createIn(
   }
   offer.stored(stored.seq);
   deps.feed.wake("messages");
-  // From the row, not from what was sent: a page that tries again gets the row, and the event, of its first try.
+  // The event comes from the row, not from the request: a page that tries again gets the row, and the event, of its first try.
   const event = createdEvent(stored.message, await factsOf(deps, stored.message, room));
   release();
   await offer.accept(event);

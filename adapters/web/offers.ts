@@ -1,7 +1,7 @@
 /**
- * What was stored in the chat and still has to reach the gateway. A row is written first and offered second; a crash
- * between the two would lose the message for the hooks. So a mark on disk says up to where everything was accepted, and
- * everything after it is offered again at the next start. The inbox knows what it has seen.
+ * Rows that were stored in the chat and still have to reach the gateway. A row is written first and offered second; a crash
+ * between the two would lose the message for the hooks. So a mark on disk shows up to where every row was accepted, and
+ * every row after it is offered again at the next start. The inbox knows which rows it has seen.
  */
 import type { CursorStore, GatewayPort } from "../../src/domain/chat/adapter.js";
 import type { InboundEvent } from "../../src/domain/chat/event.js";
@@ -18,7 +18,7 @@ const REOFFER_AFTER_MS = 5000;
 const PAGE = 200;
 /**
  * How far before the mark's own time something may have happened and still be offered. A write under way when the mark was saved is
- * younger than this; and what is older may have left the inbox's memory, so that offering it again would handle it twice.
+ * younger than this; and an older event may have left the inbox's memory, so that offering it again would handle it twice.
  */
 const MARGIN_MS = 60_000;
 
@@ -37,10 +37,10 @@ export interface OffersDeps {
   gatewayName: string;
 }
 
-/** One write on its way: stored, then accepted. */
+/** A write under way: stored, then accepted. */
 export interface Offer {
   stored(seq: number): void;
-  /** It never became a row. */
+  /** The write failed: there is no row. */
   dropped(): void;
   accept(event: InboundEvent): ReturnType<GatewayPort["accept"]>;
 }
@@ -92,7 +92,7 @@ export class Offers {
     };
   }
 
-  /** Waits for what is under way and saves the mark. */
+  /** Waits for the offers under way and saves the mark. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#againTimer?.cancel();
@@ -134,7 +134,7 @@ export class Offers {
     return seq === undefined || at === undefined ? undefined : { seq, at };
   }
 
-  /** The gateway could not take something: its writer is told, and it is offered again even if they never come back. */
+  /** The gateway could not take an event: its writer gets an error, and it is offered again even if they never come back. */
   #offerAgainSoon(): void {
     this.#failingSince ??= this.#deps.clock.now();
     if (this.#againTimer || this.#stopped) return;
@@ -175,7 +175,7 @@ export class Offers {
     await this.#save();
   }
 
-  /** Everything that a row tells and that happened since then, in the order in which it can have happened. */
+  /** All events of a row that happened since then, in the order in which they can have happened. */
   async #eventsOf(row: WebChatMessage, room: WebRoom | undefined, since: number): Promise<InboundEvent[]> {
     if (!room) return [];
     const events: InboundEvent[] = [];

@@ -1,4 +1,4 @@
-/** Posts, edits and deletes what the gateway says. A nonce posts once, whatever happens between the request and its answer. */
+/** Posts, edits and deletes the gateway's messages. A nonce posts once, even when the answer to the request is lost. */
 
 import type { SendOperation, SendResult } from "../../src/domain/chat/adapter.js";
 import type { WebChatMessage, WebChatStore } from "../../src/domain/store.js";

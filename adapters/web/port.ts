@@ -1,5 +1,5 @@
 /**
- * What the web chat offers to the HTTP routes that serve its page. Writes resolve when the event is on disk in the chat
+ * The web chat's port for the HTTP routes that serve its page. Writes resolve when the event is on disk in the chat
  * and in the gateway's inbox; a `nonce` makes a repeated write the same write.
  */
 import type { Acknowledgement } from "../../src/domain/chat/adapter.js";
@@ -7,7 +7,7 @@ import type { Choice, CommandSpec, CompletionQuery, OptionValue } from "../../sr
 import type { Attachment, Button, InboundMessage } from "../../src/domain/chat/message.js";
 import type { PageCard } from "./body.js";
 
-/** Somebody who is logged in. */
+/** A person who is logged in. */
 export interface WebPerson {
   /** Numeric, as text. */
   id: string;
@@ -84,7 +84,7 @@ export interface Commanding extends Place, Writing {
 export interface Pressing {
   messageId: number;
   token: string;
-  /** What a form was filled in with. */
+  /** The values of a form. */
   values?: Record<string, string>;
   nonce: string;
 }
@@ -121,12 +121,12 @@ export interface WebPort {
   complete(person: WebPerson, query: Omit<CompletionQuery, "operator">): Promise<Choice[]>;
   commands(): readonly CommandSpec[];
   lastSeq(): Promise<number>;
-  /** What changed after `seq`, in order, as far as this person may see it; `seq` in the answer is how far was looked. */
+  /** The changes after `afterSeq` that this person may see, in order; `seq` in the answer is the last place that was looked at. */
   changes(
     person: WebPerson,
     afterSeq: number,
     limit: number,
   ): Promise<{ seq: number; changes: PageChange[]; done: boolean }>;
-  /** Calls back when there may be something new. Returns what ends it. */
+  /** Calls back when there may be something new. Returns a function that ends it. */
   subscribe(listener: (what: "messages" | "rooms") => void): () => void;
 }

@@ -22,7 +22,7 @@ export interface Rooms {
   /** Creates the configured rooms and the direct ones that are missing, renames those whose name changed. */
   prepare(): Promise<void>;
   list(person: WebPerson): Promise<PageRoom[]>;
-  /** Rejects with ROOM_NOT_FOUND when there is none or it is somebody else's. */
+  /** Rejects with ROOM_NOT_FOUND when there is no such room or it is another person's. */
   need(person: WebPerson, roomId: string): Promise<WebRoom>;
   create(person: WebPerson, name: string): Promise<PageRoom>;
   find(roomId: string): Promise<WebRoom | undefined>;

@@ -1,4 +1,4 @@
-/** A stored message as one person's page sees it. Decides what that person may see; holds no state. */
+/** A stored message as one person's page sees it. Decides which parts that person may see; holds no state. */
 import type { Attachment } from "../../src/domain/chat/message.js";
 import type { WebChatMessage, WebRoom } from "../../src/domain/store.js";
 import { shownName } from "../../src/lib/text/person-name.js";

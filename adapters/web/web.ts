@@ -1,6 +1,6 @@
 /**
- * The web chat as a platform. Here the platform is ourselves: what people do comes in through `port`, called by the HTTP
- * routes, and what the gateway sends becomes a row that open pages read.
+ * The web chat as a platform. Here the platform is ourselves: people's actions come in through `port`, called by the HTTP
+ * routes, and the gateway's messages become rows that open pages read.
  */
 import type { Adapter, AdapterContext, GatewayPort } from "../../src/domain/chat/adapter.js";
 import type { WebChatMessage, WebChatStore } from "../../src/domain/store.js";
@@ -21,7 +21,7 @@ import { maySeeMessage, maySeeRoom, viewMessage } from "./view.js";
 
 export interface WebAdapterOptions {
   chat: WebChatStore;
-  /** What the gateway is called. */
+  /** The name of the gateway. */
   name: string;
   rooms: readonly { id: string; name: string }[];
   maxText: number;
@@ -39,8 +39,8 @@ export interface WebAdapter extends Adapter {
 }
 
 /**
- * The limit for texts and what is shown with them, in one answer: all that is read at once is in memory until its reader took it, and everyone
- * else waits while it is read and written. 60 messages of a common length have less.
+ * The limit for texts and everything shown with them, in one answer: all that is read at once is in memory until its reader took it,
+ * and everyone else waits while it is read and written. 60 messages of a common length have less.
  */
 const MAX_PAGE_BYTES = 250_000;
 
@@ -140,7 +140,7 @@ export function createWebAdapter({
     traits: {
       idempotentCreate: true,
       forms: true,
-      // Nobody but our own disk is at the other end.
+      // Only our own disk is at the other end.
       limits: { perSecond: 100_000 },
       isGroup: (chatId) => !chatId.startsWith("dm-"),
       privateAddress: () => undefined,

@@ -1,7 +1,7 @@
 /**
- * After a lost session Discord replays nothing: what was written meanwhile is read over REST, channel by channel, from the
- * last message seen there, and goes through the same inbox. What is owed is on disk before the new session is, so that a
- * crash half-way only repeats. Bounded by age and by count, and said in the log.
+ * After a lost session Discord replays nothing: messages written meanwhile are read over REST, channel by channel, from the
+ * last message seen there, and go through the same inbox. The owed channels are on disk before the new session is, so that a
+ * crash half-way only repeats. The reading is bounded by age and by count, and the log reports it.
  */
 import { Routes } from "discord-api-types/v10";
 import { z } from "zod";
@@ -38,7 +38,7 @@ const RETRY_MS = 60_000;
 /** Reads of a channel that do not reach the newest message that Discord named. After so many it counts as deleted. */
 const SHORT_READS = 3;
 const GONE = Symbol("gone");
-/** Owed are the closed threads of this channel: GUILD_CREATE does not tell of them. */
+/** The closed threads of this channel are owed: GUILD_CREATE does not list them. */
 const ARCHIVE = "archive-of-";
 
 const gap = z.object({ since: z.string(), guilds: z.array(z.string()) });
@@ -63,13 +63,13 @@ export interface Unreachable {
 export interface CatchUpPort {
   /** Takes a message into the inbox; resolves when it is on disk. `raw`: as it came. */
   accept(payload: MessagePayload, raw: unknown): Promise<void>;
-  /** False for what nobody wrote and for our own. */
+  /** False for messages that no person wrote and for our own. */
   isForUs(payload: MessagePayload): boolean;
   /** Why channels cannot be read, by channel; called when it changes. */
   unreachable(reasons: ReadonlyMap<string, Unreachable>): void;
 }
 
-/** Discord named a message there, and does not show it. */
+/** Discord named a message in the channel, and does not show it. */
 class CutShort extends Error {}
 
 interface Context {
@@ -87,10 +87,10 @@ export class CatchUp {
   /** Channels whose new messages must wait for their old ones. */
   readonly #gates = new Map<string, { done: Promise<void>; open: () => void }>();
   readonly #queue: string[] = [];
-  /** Channels that came to be owed, again perhaps, and that nobody has begun to read since. */
+  /** Channels that became owed, perhaps again, and whose reading has not started since. */
   readonly #toRead = new Set<string>();
   readonly #members = new Map<string, Promise<MemberPayload | undefined>>();
-  /** Channels that are owed because somebody wrote there. */
+  /** Channels that are owed because a message was written there. */
   readonly #touched = new Set<string>();
   /** Why a channel could not be read last time. */
   readonly #troubles = new Map<string, Unreachable>();
@@ -100,7 +100,7 @@ export class CatchUp {
 
   constructor(context: Context) {
     this.#context = context;
-    // What an earlier process did not finish.
+    // Channels that an earlier process did not finish.
     for (const { key } of context.ledger.list("owed:")) this.#owe(key.slice("owed:".length));
   }
 
@@ -110,8 +110,8 @@ export class CatchUp {
   }
 
   /**
-   * The same for a new message. Its channel may be owed and nobody knows yet: its guild has not told its channels, or it is a thread
-   * that was closed in the gap and reopened before the closed ones were listed.
+   * Like `gate`, for a new message. Its channel may be owed without being known as owed yet: its guild has not listed its channels,
+   * or it is a thread that was closed in the gap and reopened before the closed ones were listed.
    */
   gateOf(channelId: string, where: { parentId: string | undefined; guildId: string }): Promise<void> | undefined {
     const missed = this.#touched.has(channelId) ? undefined : this.#gapOf(channelId, where);
@@ -135,7 +135,7 @@ export class CatchUp {
     return { after: ledger.get(`seen:${channelId}`) ?? open.since, guildId };
   }
 
-  /** A new session began. Resolves when what it owes is on disk. */
+  /** A new session started. Resolves when the channels that it owes are on disk. */
   async sessionLost(guildIds: readonly string[]): Promise<void> {
     const { ledger, clock, limits, logger } = this.#context;
     const unfinished = parseJson(gap, ledger.get("gap"));
@@ -159,7 +159,7 @@ export class CatchUp {
     this.#start();
   }
 
-  /** A guild told its channels. When it is part of a gap, those with news are owed; resolves when that is on disk. */
+  /** A guild listed its channels. When it is part of a gap, its channels with news are owed; resolves when that is on disk. */
   async guildKnown(guild: GuildPayload, botId: string): Promise<void> {
     const { ledger } = this.#context;
     const open = parseJson(gap, ledger.get("gap"));
@@ -193,12 +193,12 @@ export class CatchUp {
     this.#start();
   }
 
-  /** Begins what an earlier process left over. */
+  /** Starts the reading that an earlier process left over. */
   resume(): void {
     this.#start();
   }
 
-  /** What an earlier session left owed goes further back, and stays. */
+  /** Messages that an earlier session left owed go further back, and stay owed. */
   #note(channelId: string, owed: Owed): void {
     const { ledger } = this.#context;
     const earlier = parseJson(owedEntry, ledger.get(`owed:${channelId}`));
@@ -241,7 +241,7 @@ export class CatchUp {
     const { ledger, logger, signal } = this.#context;
     for (let channelId = this.#queue.shift(); channelId !== undefined; channelId = this.#queue.shift()) {
       try {
-        // A new session may owe it once more while it is read: what came between the two was in no page and in no event.
+        // A new session may owe the channel again while it is read: messages between the two were in no page and in no event.
         while (this.#toRead.delete(channelId)) {
           const owed = parseJson(owedEntry, ledger.get(`owed:${channelId}`));
           if (owed && channelId.startsWith(ARCHIVE)) await this.#listArchived(channelId.slice(ARCHIVE.length), owed);
@@ -354,7 +354,7 @@ export class CatchUp {
     if (reads < SHORT_READS) throw new CutShort(reason);
   }
 
-  /** Closed threads with messages of the gap are owed. Both lists begin with the newest; that of private threads with the newest thread. */
+  /** Closed threads with messages of the gap are owed. Both lists have the newest first; the private list has the newest thread first. */
   async #listArchived(parentId: string, owed: Owed): Promise<void> {
     const { clock, limits } = this.#context;
     const { hasPrivate, ...gap } = owed;
@@ -382,7 +382,7 @@ export class CatchUp {
     return parsed.data.threads;
   }
 
-  /** REST messages come without guild and member: both decide who may do what. */
+  /** Adds the guild and the member to a message: REST messages come without them, and both decide on permissions. */
   async #take(message: MessagePayload, owed: Owed, raw: unknown): Promise<void> {
     const { port } = this.#context;
     if (!port.isForUs(message)) return;
@@ -440,7 +440,7 @@ export class CatchUp {
 
 const idOf = (raw: unknown) => String(Object(raw).id ?? "");
 
-/** Undefined for what Discord hides from us, and for what is gone. */
+/** Undefined for a resource that Discord hides from us, or that is gone. */
 async function unlessHidden(answer: Promise<unknown>): Promise<unknown> {
   try {
     return await answer;

@@ -1,6 +1,6 @@
 /**
- * One life of the connection: open, keep watch, close. Small breaks are resumed inside; what takes longer than the connect
- * timeout ends the run with a retryable error, and the supervisor tries again with back-off.
+ * One life of the connection: open, keep watch, close. Small breaks are resumed inside; a break that lasts longer than the
+ * connect timeout ends the run with a retryable error, and the supervisor tries again with back-off.
  */
 import { GatewayCloseCodes, GatewayIntentBits, GatewayOpcodes, Routes } from "discord-api-types/v10";
 import type { GatewayPort } from "../../../src/domain/chat/adapter.js";
@@ -40,9 +40,9 @@ const SESSION_OVER: ReadonlySet<number> = new Set([
   GatewayCloseCodes.SessionTimedOut,
 ]);
 
-/** A connection that lasted as long was no failure. */
+/** A connection that lasted this long was no failure. */
 const STEADY_MS = 60_000;
-/** So many in a row that did not last end the run: the next one starts after a pause that grows. */
+/** This many short connections in a row end the run: the next run starts after a pause that grows. */
 const SHORT_CONNECTIONS = 5;
 
 /** A session whose server was silent for so long is checked. */
@@ -64,7 +64,7 @@ export async function connect(context: Context, signal: AbortSignal): Promise<vo
         return context.session(shardId).info();
       },
       sessionStarted(shardId, info) {
-        context.intake.hurry(); // what is left of the session before
+        context.intake.hurry(); // the rest of the session before
         context.session(shardId).start(info);
       },
       sessionEnded: (shardId) => context.session(shardId).drop(),
@@ -196,7 +196,7 @@ class Watch {
     this.#checkTimer = clock.after(delayMs, () => void this.#check());
   }
 
-  /** Without an answer from Discord's API the network is what is down, and the session is kept. */
+  /** Without an answer from Discord's API the network is down, and the session is kept. */
   async #check(): Promise<void> {
     const { caller, session, logger } = this.#context;
     const isDead = (shardId: number) =>
@@ -330,7 +330,7 @@ async function tokenError(how: string, caller: Caller, signal: AbortSignal, caus
   });
 }
 
-/** What kept the connection from being tried: the token, a limit, the network, or the daily number of sessions. */
+/** The reason why no connection was tried: the token, a limit, the network, or the daily number of sessions. */
 async function connectError(
   error: unknown,
   { caller, pause }: Pick<Context, "caller" | "pause">,

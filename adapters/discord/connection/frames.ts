@@ -1,6 +1,6 @@
 /**
- * Takes each frame of a shard as it comes. The shard itself sees only what it needs for its connection, and nothing that would
- * make its handler stumble.
+ * Takes each frame of a shard as it comes. The shard itself sees only the frames that it needs for its connection, and no frame that
+ * would make its handler stumble.
  */
 
 import type { SessionInfo, WebSocketShard } from "@discordjs/ws";
@@ -11,7 +11,7 @@ import { pause } from "./pause.js";
 
 export interface FrameEvents {
   sessionStarted(shardId: number, info: SessionInfo): void;
-  /** Discord said that the session is over (op 9 false). */
+  /** Discord reported that the session is over (op 9 false). */
   sessionEnded(shardId: number): void;
   /** A frame came in; malformed ones too. */
   frame(shardId: number, op: number): void;
@@ -29,7 +29,7 @@ export function tapFrames(shard: WebSocketShard, shardCount: number, events: Fra
   const unpack = memberOf(shard, "unpackMessage");
   let isOnline = false;
 
-  /** In the turn in which it came: what follows may be left unread at once, and must not overtake it. Gives what the shard has to see. */
+  /** Runs in the turn in which the frame came: frames after it may stay unread, and must not overtake it. Gives the frame for the shard. */
   const take = (payload: unknown): unknown => {
     const problem = problemOf(payload);
     if (problem !== undefined) {
@@ -67,7 +67,7 @@ export function tapFrames(shard: WebSocketShard, shardCount: number, events: Fra
     if (isOnline && events.isTooMuch()) pause(shard, events.isTooMuch);
     if (payload !== undefined) await handle(payload, isBinary);
   });
-  // What is binary is compressed; anything else was read above.
+  // A binary frame is compressed; any other frame was read above.
   Reflect.set(shard, "unpackMessage", async (data: unknown, isBinary: boolean) =>
     isBinary ? take(await unpack(data, isBinary)) : data,
   );
@@ -91,7 +91,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** As Discord writes a dispatch. One that looks otherwise is read at once. */
+/** The start of a dispatch as Discord writes it. A frame that looks otherwise is read at once. */
 const DISPATCH = /^\{"t":"([A-Z_]+)","s":(\d{1,15}),"op":0,"d":/;
 /** The first two are about the connection; the third must be acknowledged in 3 seconds. */
 const AT_ONCE: ReadonlySet<string | undefined> = new Set(["READY", "RESUMED", "INTERACTION_CREATE"]);

@@ -1,6 +1,6 @@
 /**
- * The adapter's cursors, written with delay and together. A cursor may lag behind what is on disk (a replay then brings
- * duplicates, which the inbox knows), never run ahead of it.
+ * The adapter's cursors, written with delay and together. A cursor may lag behind the events on disk (a replay then brings
+ * duplicates, which the inbox knows), never run ahead of them.
  *
  *   session:<shard>  what a restarted process needs for RESUME       bot           our ids, which a RESUME does not tell
  *   seen:<channel>   last message accepted there                     seen          the newest message accepted anywhere
@@ -12,7 +12,7 @@ import type { CursorStore } from "../../../src/domain/chat/adapter.js";
 import type { Clock, Timer } from "../../../src/lib/time/clock.js";
 import { isNewer } from "../snowflake.js";
 
-/** Small against what a replay then repeats. */
+/** Small, so that a replay repeats little. */
 const FLUSH_EVERY_MS = 200;
 
 export class Ledger {
@@ -21,7 +21,7 @@ export class Ledger {
   readonly #onFailure: (error: unknown) => void;
   /** A function: written out when it is needed. */
   readonly #dirty = new Map<string, string | undefined | (() => string)>();
-  /** The newest message by channel, of those that are no cursors yet: many come between two of them. */
+  /** The newest message by channel, of the messages that are no cursors yet: many come between two cursors. */
   readonly #seen = new Map<string, string>();
   #timer: Timer | undefined;
   #writing: Promise<void> | undefined;
@@ -48,14 +48,14 @@ export class Ledger {
     return [...entries].map(([key, value]) => ({ key, value }));
   }
 
-  /** Soon. */
+  /** Notes an entry, which is written soon. */
   note(key: string, value: string | undefined | (() => string)): void {
-    if (key.startsWith("seen")) this.#noteSeen(); // what was seen before is older news
+    if (key.startsWith("seen")) this.#noteSeen(); // messages seen before are older
     this.#dirty.set(key, value);
     this.#flushSoon();
   }
 
-  /** Now: what nobody could tell us again after a crash. */
+  /** Writes an entry at once. For facts that Discord does not send again after a crash. */
   noteNow(key: string, value: string | undefined | (() => string)): void {
     this.note(key, value);
     this.flush().catch(this.#onFailure);
@@ -75,7 +75,7 @@ export class Ledger {
     while (this.#writing) await this.#writing;
     if (this.#dirty.size === 0) return;
     const batch = [...this.#dirty].map(([key, value]) => [key, value && textOf(value)] as const);
-    for (const [key, text] of batch) this.#dirty.set(key, text); // what is noted meanwhile is another value
+    for (const [key, text] of batch) this.#dirty.set(key, text); // a value noted meanwhile is another one
     this.#writing = Promise.all(batch.map(([key, text]) => this.#cursors.set(key, text))).then(() => {
       for (const [key, text] of batch) if (this.#dirty.get(key) === text) this.#dirty.delete(key);
     });
@@ -93,7 +93,7 @@ export class Ledger {
     });
   }
 
-  /** What was seen becomes cursors. */
+  /** Makes cursors of the messages that were seen. */
   #noteSeen(): void {
     if (this.#seen.size === 0) return;
     const seen = [...this.#seen];

@@ -1,4 +1,4 @@
-/** Lets what Discord goes on sending wait in the network, when there is more than memory should hold. */
+/** Lets Discord's further frames wait in the network, when there are more than memory should hold. */
 import type { WebSocketShard } from "@discordjs/ws";
 
 /** How long nothing is heard, at least. */

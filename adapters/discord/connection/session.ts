@@ -1,6 +1,6 @@
 /**
- * One shard's session with Discord and how far its events are on disk. RESUME and heartbeats name the last event up to
- * which everything is durable, so that Discord replays whatever is not.
+ * The session of one shard with Discord, and how far its events are on disk. RESUME and heartbeats name the last event up to
+ * which every event is durable, so that Discord replays the others.
  */
 import { createHash } from "node:crypto";
 import type { SessionInfo } from "@discordjs/ws";
@@ -18,7 +18,7 @@ const stored = z.object({
   sequence: z.number(),
   /** Whose session it is; see `accountMark`. */
   account: z.string(),
-  /** Its server does not answer: it is not resumed. */
+  /** The session's server does not answer: the session is not resumed. */
   isGivenUp: z.boolean(),
 });
 type Stored = z.infer<typeof stored>;
@@ -38,7 +38,7 @@ export class Session {
   #info: Stored | undefined;
   /** Nothing of this session was noted yet. */
   #isNew = false;
-  /** Events begun and not yet passed by the watermark, in order. */
+  /** Events that started and that the watermark has not passed yet, in order. */
   #entries: Entry[] = [];
   #head = 0;
   #highest = 0;
@@ -84,7 +84,7 @@ export class Session {
     this.#info = undefined;
   }
 
-  /** It is not resumed any more, in no later run either: missed messages are read over REST. */
+  /** The session is not resumed any more, not in a later run either: missed messages are read over REST. */
   giveUp(): void {
     if (!this.#info) return;
     this.#info.isGivenUp = true;
@@ -118,7 +118,7 @@ export class Session {
     this.#underWay.end();
   }
 
-  /** Resolves when every event begun has ended or was abandoned. */
+  /** Resolves when every event that started has ended or was abandoned. */
   allEnded(): Promise<void> {
     return this.#underWay.allEnded();
   }
@@ -142,7 +142,7 @@ export class Session {
     }
   }
 
-  /** For every event; written out seldom. What is noted is this session's, even when another has begun before it is written. */
+  /** Called for every event; written out seldom. The note is of this session, even when another has started before it is written. */
   #store(): void {
     const info = this.#info;
     const text = info && (() => JSON.stringify(info));

@@ -1,11 +1,11 @@
 /**
  * @discordjs/ws with four things that it lacks:
- *  - events in the order in which they came: its own handling of READY takes longer than that of what follows, which overtakes it;
+ *  - events in the order in which they came: its own handling of READY takes longer than that of later events, which overtake it;
  *  - a malformed frame is reported and skipped: its handler is not awaited, so an exception in it would end the process;
- *  - the end of a session is told apart from a broken connection: it forgets the session for both;
+ *  - the end of a session is distinguished from a broken connection: it forgets the session for both;
  *  - closing really ends it, also half-way through a connect.
  *
- * That needs members of the shard that its types call private (`frames.ts`). The package is pinned exactly, and a missing member is
+ * These need members of the shard that its types call private (`frames.ts`). The package is pinned exactly, and a missing member is
  * refused at connect.
  */
 
@@ -49,7 +49,7 @@ export function openSocket(options: { token: string; intents: number; caller: Ca
   let isClosed = false;
   const open: SocketEvents = {
     ...events,
-    // What still comes in while closing is not begun: it is replayed to the next connection.
+    // Events that still come in while closing are not started: Discord replays them to the next connection.
     dispatch: (shardId, payload) => {
       if (!isClosed) events.dispatch(shardId, payload);
     },
@@ -65,13 +65,13 @@ export function openSocket(options: { token: string; intents: number; caller: Ca
     intents: options.intents,
     // All that it asks for is `GET /gateway/bot`.
     rest: { get: options.caller.get } as unknown as CreateWebSocketManagerOptions["rest"],
-    // The caller's own watch decides; these only end what it has given up on.
+    // The caller's own watch decides; these only end a connection that it has given up on.
     helloTimeout: null,
     readyTimeout: null,
     handshakeTimeout: 10_000,
     // After closing, a reconnect that was on its way stops here for good.
     retrieveSessionInfo: (shardId) => (isClosed ? new Promise<never>(() => {}) : events.session(shardId)),
-    updateSessionInfo: () => {}, // its sequence runs ahead of what is on disk; the events below keep ours
+    updateSessionInfo: () => {}, // its sequence runs ahead of the events on disk; the events below keep ours
     buildStrategy: (owner) => tappedStrategy(owner, shards, open),
   });
   manager.on(WebSocketShardEvents.Ready, ({ shardId }) => events.online(shardId));
@@ -79,7 +79,7 @@ export function openSocket(options: { token: string; intents: number; caller: Ca
   manager.on(WebSocketShardEvents.Closed, ({ code, shardId }) => {
     if (!isClosed) events.closed(shardId, code);
   });
-  manager.on(WebSocketShardEvents.Error, () => {}); // each is followed by Closed with its code, which is what we act on
+  manager.on(WebSocketShardEvents.Error, () => {}); // each is followed by Closed with its code, and we act on that
 
   return {
     connect: () => manager.connect(),
@@ -93,7 +93,7 @@ export function openSocket(options: { token: string; intents: number; caller: Ca
   };
 }
 
-/** What SimpleShardingStrategy does, with every shard tapped. */
+/** Does the same as SimpleShardingStrategy, with every shard tapped. */
 function tappedStrategy(
   manager: WebSocketManager,
   shards: Map<number, WebSocketShard>,

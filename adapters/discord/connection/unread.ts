@@ -2,7 +2,7 @@
  * Frames that come faster than they are worked off, kept as the text that they are: an event read is a graph of objects several
  * times as large, which every collection of garbage would walk. Taken in order as the gateway has room, and not waited for
  * longer than a person waits: when there is none for a moment, or the oldest has waited too long, all go to the inbox on disk.
- * What is unread or on its way there is bounded: beyond that, nothing more is to be heard (`isTooMuch`).
+ * Frames that are unread or on their way to the disk are bounded: beyond that, no more frames are taken (`isTooMuch`).
  */
 import type { Clock, Timer } from "../../../src/lib/time/clock.js";
 
@@ -14,9 +14,9 @@ const MAX_WAIT_MS = 10_000;
 
 /** Characters of frames. */
 const MAX_UNREAD = 16 * 1024 * 1024;
-/** Events that the inbox has not taken yet, when nobody waits for room. */
+/** Events that the inbox has not taken yet, when frames do not wait for room. */
 const MAX_PUSHED = 10_000;
-/** Read in one turn, when nobody waits for room. */
+/** Frames read in one turn, when they do not wait for room. */
 const SLICE = 200;
 
 export interface UnreadFrame {
@@ -33,9 +33,9 @@ export class Unread<T extends UnreadFrame> {
   #head = 0;
   #size = 0;
   #underWay = 0;
-  /** The gateway has no room, and says when it has. */
+  /** The gateway has no room, and reports when it has. */
   #isFull = false;
-  /** Whoever waits and whoever comes goes on, room or not. */
+  /** Waiting and new frames go on, whether there is room or not. */
   #isImpatient = false;
   #slice: NodeJS.Immediate | undefined;
   #timer: Timer | undefined;
@@ -47,7 +47,7 @@ export class Unread<T extends UnreadFrame> {
     this.#clock = clock;
   }
 
-  /** What comes now has to wait its turn. Asks the gateway for room, and goes on when it has some. */
+  /** A frame that comes now must wait its turn. Asks the gateway for room, and goes on when it has some. */
   mustWait(): boolean {
     if (this.#isClosed) return false;
     return this.#head < this.#frames.length || (!this.#isImpatient && !this.#hasRoom());
@@ -79,7 +79,7 @@ export class Unread<T extends UnreadFrame> {
     while (!this.#isClosed && this.#head < this.#frames.length) this.#next();
   }
 
-  /** Reads nothing any more: what is still unread comes again with the next connection. Gives what that is. */
+  /** Reads nothing any more. Gives the frames that are still unread: they come again with the next connection. */
   close(): T[] {
     this.#isClosed = true;
     this.#timer?.cancel();

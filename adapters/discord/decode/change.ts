@@ -20,7 +20,7 @@ export function decodeDeletion(id: string, channelId: string, self: Self, at: nu
 
 /**
  * A reaction has no id of its own, and the same person may take it back and give it again: its place in the session
- * (`position`) tells a second one from a replay of the first.
+ * (`position`) distinguishes a second one from a replay of the first.
  */
 export function decodeReaction(payload: ReactionPayload, self: Self, at: number, position: string): ReactionEvent {
   const name = payload.emoji.name ?? "";

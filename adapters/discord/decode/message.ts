@@ -21,11 +21,11 @@ export interface Surroundings {
   raw?: unknown;
 }
 
-/** What people write: ordinary messages, replies, and uses of context commands. Joins, pins, boosts and the like are no messages. */
+/** The types of messages that people write: ordinary, reply, use of a command. Joins, pins, boosts and the like are no messages. */
 const WRITTEN_TYPES: ReadonlySet<number> = new Set([0, 19, 20, 23]);
 const FORWARD = 1;
 
-/** False for what nobody wrote and for what we wrote ourselves. */
+/** False for messages that no person wrote and for our own. */
 export function isForUs(payload: MessagePayload, self: Self): boolean {
   return (
     WRITTEN_TYPES.has(payload.type) &&
@@ -99,7 +99,7 @@ function pollText({ question, answers = [] }: NonNullable<MessagePayload["poll"]
   );
 }
 
-/** Those whom the text names by id: an answer's payload lists the author of the question as well. Undefined when there is nobody. */
+/** The people whom the text names by id: an answer's payload lists the author of the question as well. Undefined when there are none. */
 function mentionedIn(text: string, { mentions = [] }: MessagePayload): InboundMessage["mentioned"] {
   const named = mentions.flatMap(({ id, global_name, username }) => {
     const name = global_name ?? username;

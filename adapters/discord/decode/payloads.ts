@@ -1,5 +1,5 @@
 /**
- * What the adapter reads of Discord's payloads, and nothing more. Parsed here, trusted behind: a payload that does not
+ * The fields of Discord's payloads that the adapter reads. They are parsed here and trusted afterwards: a payload that does not
  * parse is logged and skipped. Shapes: https://discord.com/developers/docs/events/gateway-events
  */
 import { z } from "zod";

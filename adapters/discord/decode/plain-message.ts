@@ -1,4 +1,4 @@
-/** Messages as nearly all are, checked in place: zod copies what it reads, and takes ten times as long. */
+/** Checks the common kind of message in place: zod copies the data that it reads, and takes ten times as long. */
 
 import { isRecord } from "../../../src/lib/record.js";
 import { type MessagePayload, messagePayload } from "./payloads.js";
@@ -9,7 +9,7 @@ export function readMessage(data: unknown): MessagePayload {
 
 const SNOWFLAKE = /^\d{1,20}$/;
 
-/** Words with mentions, written by somebody. False for what has more, and for what is broken: zod reads those. */
+/** A message of words and mentions that a person wrote. False for a message that has more, or is broken: zod reads those. */
 export function isPlainMessage(data: unknown): data is MessagePayload {
   if (!isRecord(data)) return false;
   return (

@@ -5,7 +5,7 @@ import { escapeMarkdown } from "../../../src/lib/markdown/escape.js";
 /** https://docs.discord.com/developers/reference#message-formatting */
 const REFERENCE = /<(?:(?<sigil>@!?|#)(?<id>\d{1,20})|a?:(?<emoji>\w{2,32}):\d{1,20})>/g;
 
-/** What has no name that is known stays as it is. */
+/** Replaces references by names. A reference whose name is not known stays as it is. */
 export function readableText(
   { text, mentioned }: Pick<InboundMessage, "text" | "mentioned">,
   nameOfChannel: (channelId: string) => string | undefined,

@@ -26,7 +26,7 @@ interface SlashCommand {
   options: SlashOption[];
 }
 
-/** What Discord answers, reduced to what we set; it leaves out what is false or empty. */
+/** Discord's answer, reduced to the fields that we set. Discord leaves out fields that are false or empty. */
 const registeredCommand = z.object({
   type: z.number().default(CHAT_INPUT),
   name: z.string(),
@@ -47,7 +47,7 @@ const registeredCommand = z.object({
     .default([]),
 });
 
-/** True when something was registered. Throws what REST throws. */
+/** True when something was registered. Throws the errors of REST. */
 export async function registerCommands(
   caller: Caller,
   applicationId: string,

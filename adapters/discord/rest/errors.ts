@@ -1,9 +1,9 @@
-/** What a request to Discord fails with, besides the `ExchangeError` of one that got no answer. */
+/** The errors of requests to Discord. A request that got no answer fails with an `ExchangeError` instead. */
 
-/** Instead of the code that an answer of Discord's own has. */
+/** The code of an answer that is not Discord's own. */
 export const NOT_DISCORDS = "not Discord's";
 
-/** A status from 300 to 499: Discord refuses, or what stands between Discord and us answers in its place. */
+/** A status from 300 to 499: Discord refuses, or a server between Discord and us answers in its place. */
 export class Refusal extends Error {
   readonly status: number;
   /** https://discord.com/developers/docs/topics/opcodes-and-status-codes#json */
@@ -33,10 +33,10 @@ export class ServerFault extends Error {
   }
 }
 
-/** A limit is met, known before the request or said by its answer (HTTP 429). */
+/** A limit is met, known before the request or reported by its answer (HTTP 429). */
 export class Limited extends Error {
   readonly afterMs: number;
-  /** What Discord's answer named, when that is longer. */
+  /** The time that Discord's answer named, when that is longer. */
   readonly askedMs: number;
   readonly isGlobal: boolean;
   /** Discord was asked, and answered so. False: the limit was known, so no request was made. */
@@ -61,7 +61,7 @@ export class OwnLimit extends Limited {
   }
 }
 
-/** A success whose answer was cut short, or is not Discord's: what was asked may have been done or not. */
+/** A success whose answer was cut short, or is not Discord's: Discord may or may not have done what was requested. */
 export class UnreadableAnswer extends Error {
   constructor() {
     super("the answer holds no message");
@@ -69,7 +69,7 @@ export class UnreadableAnswer extends Error {
   }
 }
 
-/** The id of what Discord answered with. Throws an `UnreadableAnswer`. */
+/** The id in Discord's answer. Throws an `UnreadableAnswer`. */
 export function idOf(answer: unknown): string {
   const id: unknown = typeof answer === "object" && answer !== null ? Reflect.get(answer, "id") : undefined;
   if (typeof id === "string") return id;

@@ -8,7 +8,7 @@ import { fileBytes, isTemporary, type MissingFile, missingFile } from "../../../
 import { systemClock } from "../../../src/lib/time/clock.js";
 import type { UploadedFile } from "../caller.js";
 
-/** What a bot may upload without server boosts. https://discord.com/developers/docs/reference#uploading-files */
+/** The largest upload of a bot on a server without boosts. https://discord.com/developers/docs/reference#uploading-files */
 const MAX_BYTES = 10 * 1024 * 1024;
 const FETCH_TIMEOUT_MS = 15_000;
 
@@ -20,7 +20,7 @@ export interface FileAccess {
 }
 
 /**
- * The files that could be read, and lines that stand for the others: a message is not lost to its attachment. Throws a retryable
+ * The files that could be read, and lines in place of the others: a message is not lost because of its attachment. Throws a retryable
  * `HookgateError` when a file may be had later, unless this is the last attempt. `withinMs`: for all of them.
  */
 export async function readFiles(

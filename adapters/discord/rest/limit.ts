@@ -1,5 +1,5 @@
 /**
- * What an answer with the status 429 says of the limit. Discord names its length as JSON and in a header; what stands in front of
+ * Reads the limit from an answer with the status 429. Discord names its length as JSON and in a header; a server in front of
  * Discord (Cloudflare) may name it in the header only, as a date, or not at all.
  * https://discord.com/developers/docs/topics/rate-limits#exceeding-a-rate-limit
  */
@@ -7,7 +7,7 @@
 import { retryAfterMs } from "../../../src/lib/retry-after.js";
 import { systemClock } from "../../../src/lib/time/clock.js";
 
-/** When nothing says how long it lasts. */
+/** The length of a limit when the answer does not state it. */
 const UNKNOWN_MS = 5_000;
 
 type Header = (name: string) => string | null;

@@ -1,6 +1,6 @@
 /**
- * What Discord's limits leave: the requests of this second, and what each bucket takes before it is reset, as the headers of answers
- * say. A known limit is not run into.
+ * The requests that Discord's limits still allow: those of this second, and those of each bucket until its reset, as the headers of
+ * answers state. A request that would meet a known limit is not made.
  * https://discord.com/developers/docs/topics/rate-limits
  */
 import { doubledMs, MAX_PAUSE_MS } from "../../../src/lib/time/backoff.js";
@@ -23,7 +23,7 @@ export interface Route {
   method: string;
   /** Its path without ids and tokens. */
   shape: string;
-  /** What of its path has limits of its own. */
+  /** The part of its path that has limits of its own. */
   major: string;
   /** The message that it edits or deletes. */
   changed?: bigint | undefined;
@@ -33,19 +33,19 @@ interface Bucket {
   remaining: number;
   /** On the monotonic clock. */
   resetAt: number;
-  /** Discord said that it is used up. */
+  /** Discord reported that it is used up. */
   isDiscords?: true;
 }
 
 /** A limit on changes of a channel's messages that names no bucket, as that of edits of messages older than an hour (30046). */
 interface ChangeLimit {
-  /** How many answers in a row said so. */
+  /** How many answers in a row reported the limit. */
   count: number;
   /** On the monotonic clock. */
   until: number;
   /** Older messages are limited, too. A newer one may not be. */
   newest: bigint;
-  /** One change tests whether it is over. */
+  /** A change was let through to test whether the limit is over. */
   isTried: boolean;
 }
 
@@ -88,7 +88,7 @@ export class Limits {
     if (limit) Object.assign(limit, { until: now + TEST_MS, isTried: true });
   }
 
-  /** What the headers of an answer say. */
+  /** Notes the limits that the headers of an answer state. */
   note(route: Route, header: Header): void {
     const name = header("x-ratelimit-bucket");
     if (name !== null) this.#names.set(`${route.method} ${route.shape}`, name);
@@ -103,7 +103,7 @@ export class Limits {
     if (this.#changeLimitOf(route)) this.#changes.delete(changesKey(route));
   }
 
-  /** What an answer with the status 429 means for its request and for those that follow. */
+  /** Notes the limit of an answer with the status 429 for the requests that follow. Returns the error for its own request. */
   limited(route: Route, header: Header, body: string): Limited {
     const askedMs = limitMs(body, header);
     // The margin does not make it longer than the longest pause.

@@ -1,5 +1,5 @@
 /**
- * What a failed REST request means for the gateway. Codes:
+ * Turns a failed REST request into a result for the gateway. Codes:
  * https://discord.com/developers/docs/topics/opcodes-and-status-codes#json
  */
 
@@ -20,11 +20,11 @@ export interface Sent {
    * (creates), or it does.
    */
   repeat: "harmless" | "in-place" | "by-nonce" | "harmful";
-  /** It answers through an interaction's token. */
+  /** The request answers through an interaction's token. */
   isInteraction: boolean;
-  /** Its formatting is off already. */
+  /** The part's formatting is off already. */
   isPlain: boolean;
-  /** It has a card, which takes a permission of its own. */
+  /** The message has a card, which takes a permission of its own. */
   hasEmbed?: boolean;
 }
 
@@ -57,17 +57,17 @@ const UNREACHABLE_PAUSE_MS = 5000;
 /** A check of the token is done by then. */
 const TOKEN_CHECK_MS = 1000;
 
-/** False for the page of what stands between Discord and us, whatever its status. */
+/** False for the page of a server between Discord and us, with any status. */
 export function isDiscordsOwn({ code }: Refusal): boolean {
   return typeof code === "number";
 }
 
-/** Discord itself says that a resource is hidden from us or gone. A proxy's page says nothing about it. */
+/** Discord itself reports that a resource is hidden from us or gone. A proxy's page shows nothing about it. */
 export function isHidden(error: unknown): boolean {
   return error instanceof Refusal && isDiscordsOwn(error) && (error.status === 403 || error.status === 404);
 }
 
-/** Discord says that it is gone (404), not that it is hidden from us (403). */
+/** Discord reports that a resource is gone (404), not that it is hidden from us (403). */
 export const isGone = (error: unknown): boolean => isHidden(error) && (error as Refusal).status === 404;
 
 export function isTokenRefused(error: unknown): boolean {
@@ -115,7 +115,7 @@ function wrongFields({ code, rawError }: Refusal): string[] {
   );
 }
 
-/** Also what stands for the message of a button, or shows "thinking…", may have been deleted. */
+/** The original message was deleted. This can also be the message of a button, or one that shows "thinking…". */
 export function isOriginalGone(error: unknown): boolean {
   return error instanceof Refusal && error.code === UNKNOWN_MESSAGE;
 }
@@ -124,7 +124,7 @@ export function isCardRefused(error: unknown): boolean {
   return error instanceof Refusal && error.code === MISSING_PERMISSIONS;
 }
 
-/** What we could not parse, or whose fields are missing. */
+/** The answer could not be parsed, or fields are missing. */
 function isUnreadable(error: unknown): boolean {
   return error instanceof UnreadableAnswer || error instanceof TypeError || error instanceof z.ZodError;
 }
@@ -134,7 +134,7 @@ export function outcomeOf(error: unknown, sent: Sent): SendResult {
     return {
       kind: "retry",
       error: error instanceof OwnLimit ? error.message : "rate limited by Discord",
-      // The gateway cuts it, and shows what was asked for.
+      // The gateway shortens the pause, and shows the pause that Discord asked for.
       afterMs: error.askedMs,
       scope: error.isGlobal ? "bot" : limitedBy(sent),
       isUntried: error.wasAsked ? undefined : true,
@@ -162,7 +162,7 @@ function refused(refusal: Refusal, sent: Sent): SendResult {
   if (TEMPORARY.has(code)) return { kind: "retry", error, scope: "chat" };
   if (code === UNKNOWN_MESSAGE) return { kind: "gone", error };
   if (code === UNKNOWN_CHANNEL) return { kind: "permanent", error, isChatGone: true };
-  // The token is asked about at once, and everything stops when it is refused again. One refusal says nothing of other chats.
+  // The token is checked at once, and everything stops when it is refused again. A single refusal proves nothing for other chats.
   if (status === 401)
     return {
       kind: "retry",
@@ -181,7 +181,7 @@ function refused(refusal: Refusal, sent: Sent): SendResult {
   return { kind: "permanent", error };
 }
 
-/** It was not passed on to Discord, so it was not posted. */
+/** The request did not get through to Discord, so nothing was posted. */
 function notDiscords(status: number, sent: Sent): SendResult {
   const error = notDiscordsAnswer(status);
   if (status === 408) return unknownOutcome(error, sent);
@@ -192,7 +192,7 @@ function notDiscordsAnswer(status: number): string {
   return `the answer was not Discord's (HTTP ${status}): a proxy or a login page of the network may be in between`;
 }
 
-/** It may have been done. */
+/** Discord may have done what was requested. */
 function unknownOutcome(error: string, { repeat }: Sent): SendResult {
   switch (repeat) {
     case "harmless":

@@ -13,7 +13,7 @@ const WINDOW_MS = 10 * 60_000;
 
 const TOO_MANY = "too many refused requests in ten minutes; pausing before Discord bans this address";
 export const BANNED = "Discord's network (Cloudflare) blocks this address for a while (HTTP 429 that is not Discord's)";
-/** When a ban does not say how long it lasts. */
+/** The length of a ban that does not state it. */
 const BAN_MS = 60_000;
 
 /** Thrown without a request: too many were refused lately, or this address is banned. */

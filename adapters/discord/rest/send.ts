@@ -1,5 +1,5 @@
 /**
- * One SendOperation as one Discord request, and its answer as a SendResult.
+ * Turns one SendOperation into one Discord request, and its answer into a SendResult.
  *
  * A public answer beyond the first goes to the channel with a nonce, not through the interaction's webhook: follow-ups have
  * no nonce, so an unknown outcome could not be repeated. A private one has no other way.
@@ -59,7 +59,7 @@ export function notConnected(error: string): SendResult {
   return { kind: "retry", error, afterMs: 1000, scope: "bot", isUntried: true };
 }
 
-/** One request; its answer, or what is known of it when the signal aborts first. */
+/** Makes one request. Resolves with the result of its answer; when the signal aborts first, with the result known by then. */
 export function send(
   context: SendContext,
   operation: SendOperation,
@@ -120,7 +120,7 @@ function inItsThread(operation: SendOperation): SendOperation {
   return threadId === undefined ? operation : { ...operation, address: { ...address, chatId: threadId } };
 }
 
-/** What is known of a request that was left to itself. */
+/** The result of a request whose answer is not waited for any more. */
 function interrupted(operation: SendOperation): SendResult {
   const error = "stopped before Discord answered";
   if (operation.kind === "delete") return { kind: "retry", error, scope: "bot" };
@@ -154,7 +154,7 @@ async function post(context: SendContext, operation: Create, upload: Upload): Pr
   if (isCardKnownRefused(context.channels, address.chatId, upload)) return CARD_REFUSED;
   const isForum = context.channels.isForum(address.chatId);
   if (isForum && firstMessageId === undefined) return postInForum(context, address.chatId, upload);
-  // What does not fit into the first message of a post follows in its thread.
+  // Parts that do not fit into the first message of a post follow in its thread.
   const chatId = isForum && firstMessageId !== undefined ? firstMessageId : address.chatId;
   const replyToId = context.channels.mayReplyIn(chatId) ? upload.body.replyToId : undefined;
   const body = {
@@ -166,7 +166,7 @@ async function post(context: SendContext, operation: Create, upload: Upload): Pr
   try {
     return sentMessage(await context.caller.post(Routes.channelMessages(chatId), { body, ...upload.extra }));
   } catch (error) {
-    // What follows a request in doubt keeps its nonce: else Discord could not drop it.
+    // A request that follows one in doubt keeps its nonce: else Discord could not drop it.
     const mayGoAnotherWay = error instanceof Refusal && !operation.mayHaveArrived;
     if (mayGoAnotherWay && error.code === NOT_A_TEXT_CHANNEL) return postInForum(context, chatId, upload);
     if (replyToId !== undefined && isReferenceRefused(error)) {
@@ -212,14 +212,14 @@ async function answer(
     const outcome = failed(context, error, { repeat: "in-place", isInteraction: true, ...traitsOf(upload) });
     const again = (then: SendContext) => answer(then, operation, interaction, upload);
     if (isArchived(error)) return reopened(context, address.chatId, again, () => outcome);
-    // As a card it is refused for the permission to embed links: the gateway encodes it as text first.
+    // A card is refused when the permission to embed links is missing: the gateway encodes it as text first.
     const isForbidden = error instanceof Refusal && FORBIDDEN.has(error.code) && outcome.kind === "permanent";
     if (!isForbidden || mayHaveArrived) return outcome;
     return answerApart(context, interaction, upload);
   }
 }
 
-/** Its message was deleted, and the interaction is still open: a private answer is a follow-up, if Discord takes that. */
+/** The interaction's message was deleted, and the interaction is still open: a private answer is a follow-up, if Discord takes that. */
 async function answerDismissed(
   context: SendContext,
   { mayHaveArrived }: Create,
@@ -232,12 +232,15 @@ async function answerDismissed(
   return result.kind === "permanent" || result.kind === "gone" ? closed : result;
 }
 
-/** By a follow-up, which takes the place of "thinking…". Where that is refused, too, "thinking…" goes away, and the gateway notifies the person. */
+/**
+ * Answers by a follow-up, which takes the place of "thinking…". Where that is refused, too, "thinking…" is deleted, and the gateway
+ * notifies the person.
+ */
 async function answerApart(context: SendContext, interaction: InteractionRef, upload: Upload): Promise<SendResult> {
   const result = await followUp(context, { ...interaction, isPrivate: true }, upload);
   if (result.kind !== "permanent") return result;
   const route = Routes.webhookMessage(context.applicationId, interaction.token, "@original");
-  await context.caller.delete(route, { auth: false }).catch(() => {}); // the refusal above is what counts
+  await context.caller.delete(route, { auth: false }).catch(() => {}); // the refusal above counts
   return result;
 }
 
@@ -305,7 +308,7 @@ async function remove(context: SendContext, operation: SendOperation & { kind: "
   }
 }
 
-/** Through the interaction while it is open (a private message has no other handle); a forum's post stands in its own thread. */
+/** Through the interaction while it is open (a private message has no other handle); a forum's post is in its own thread. */
 function messageRoute(
   context: SendContext,
   operation: SendOperation & { kind: "edit" | "delete" },
@@ -337,7 +340,7 @@ async function reopened(
   try {
     await context.caller.patch(Routes.channel(threadId), { body: { archived: false } });
   } catch (error) {
-    // Discord refused what was to be sent, so nothing was posted.
+    // Discord refused the message, so nothing was posted.
     const outcome = failed(context, error, { repeat: "harmless", isInteraction: false, isPlain: true });
     if (outcome.kind !== "permanent") return outcome;
     const result = refused();

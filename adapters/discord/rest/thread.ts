@@ -30,7 +30,7 @@ export async function openThread(
   const { caller, channels, clock, signal } = context;
   if (channels.isDm(at.chatId)) return undefined;
   const thread = { platform: at.platform, botId: at.botId, chatId: messageId };
-  // What is posted in a forum begins a thread by itself.
+  // A message posted in a forum starts a thread by itself.
   if (channels.isForum(at.chatId)) {
     channels.learnThread(messageId, at.chatId);
     return thread;

@@ -1,4 +1,4 @@
-/** What of a part goes to Discord: its fields, its files, and what is left of both when Discord refuses the files or the card. */
+/** The upload of a part: its fields and files, and the lighter upload when Discord refuses the files or the card. */
 import type { SendOperation, SendResult } from "../../../src/domain/chat/adapter.js";
 import { errorMessage } from "../../../src/lib/errors.js";
 import type { LostFile } from "../../../src/lib/files/lost-file.js";
@@ -15,9 +15,9 @@ export interface Upload {
   isPlain: boolean;
   /** Discord's fields only. */
   request: Record<string, unknown>;
-  /** The signal ends the request of one with files, which was given up. */
+  /** The signal ends an upload with files that was given up. */
   extra: { files?: UploadedFile[]; signal?: AbortSignal };
-  /** The same list in all that is left of it. */
+  /** A lighter upload of the same part keeps this list. */
   lostFiles?: LostFile[];
 }
 
@@ -67,7 +67,7 @@ export async function prepare(
 const withLines = (content: unknown, lines: readonly string[]) =>
   [content, ...lines].filter(Boolean).join("\n").slice(0, CONTENT_MAX);
 
-/** What was sent of it lacks these. */
+/** Adds the lost files to the result of a message that was sent without them. */
 export const without = (lost: readonly LostFile[] = [], result: SendResult): SendResult =>
   lost.length > 0 && result.kind === "sent" ? { ...result, lostFiles: lost } : result;
 
@@ -91,7 +91,7 @@ function withoutFiles(upload: Upload, error: unknown): Upload | undefined {
   };
 }
 
-/** What of it may go when Discord refused its files, or the buttons of which none is a link (see plainPart for those). */
+/** The upload without what Discord refused: its files, or buttons of which none is a link (see plainPart for those). */
 export function lighter(upload: Upload, error: unknown): Upload | undefined {
   return withoutFiles(upload, error) ?? withoutButtons(upload, error);
 }
@@ -119,7 +119,7 @@ export function noteCard(channels: Channels, chatId: string, { isPlain, request 
 }
 
 /**
- * An edit replaces everything: what the new version lacks goes away. So does an upload that is not listed, by its index:
+ * An edit replaces everything: parts that the new version lacks are removed. So is an upload that is not listed, by its index:
  * https://docs.discord.com/developers/resources/message#edit-message
  */
 export function whole({ body: { attachments }, request, extra: { files = [] } }: Upload): Record<string, unknown> {

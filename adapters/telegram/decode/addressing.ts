@@ -1,4 +1,4 @@
-/** Whether words are meant for us: our command, our name. Takes our name off their beginning. Pure. */
+/** Whether words are meant for us: our command, our name. Takes our name off their start. Pure. */
 import type { EntityPayload } from "../payloads.js";
 import type { Self } from "./self.js";
 

@@ -29,7 +29,7 @@ function typeOf(mimeType: string | undefined): Attachment["type"] {
   return family === "image" || family === "audio" || family === "video" ? family : "file";
 }
 
-/** Still ones are images; animated ones are vector files that nobody else shows. */
+/** Still stickers are images; animated ones are vector files that no other platform shows. */
 function stickerOf(sticker: NonNullable<MessagePayload["sticker"]>): Attachment {
   if (sticker.is_video) return attachment("video", "sticker", sticker, "video/webm");
   if (sticker.is_animated) return attachment("file", "sticker", sticker, "application/x-tgsticker");

@@ -5,7 +5,7 @@ import { readAddressing } from "./addressing.js";
 import { attachmentsOf } from "./attachments.js";
 import type { Around } from "./self.js";
 
-/** Undefined for what no person said: service messages, our own messages. */
+/** Undefined for messages that no person wrote: service messages, our own messages. */
 export function decodeMessage(payload: MessagePayload, { self, receivedAt, raw }: Around): InboundMessage | undefined {
   const attachments = attachmentsOf(payload);
   const words = payload.text ?? payload.caption ?? describeContent(payload);
@@ -25,7 +25,7 @@ export function decodeMessage(payload: MessagePayload, { self, receivedAt, raw }
     threadId,
     ...author,
     text: addressing.text,
-    // Marks that people type become entities before they are sent: what is left of them is meant as it is.
+    // Marks that people type become entities before they are sent: marks that are left are meant as they are.
     format: "plain",
     attachments,
     replyToId: reply?.messageId,
@@ -81,7 +81,7 @@ interface Replied {
   shown: InboundMessage["replyToOwn"];
 }
 
-/** In a topic, what replies to nothing is given as a reply to the message that opened the topic. */
+/** In a topic, Telegram gives a message without a reply as a reply to the message that opened the topic. */
 function replyOf(payload: MessagePayload): Replied | undefined {
   const replied = payload.reply_to_message;
   if (!replied || replied.forum_topic_created !== undefined) return undefined;
@@ -95,7 +95,7 @@ function replyOf(payload: MessagePayload): Replied | undefined {
   };
 }
 
-/** What a message without text shows, in words: nothing that a person sent is dropped. A sticker means its emoji. */
+/** The content of a message without text, in words: nothing that a person sent is dropped. A sticker means its emoji. */
 function describeContent(payload: MessagePayload): string | undefined {
   const { venue, location, contact, poll, dice, sticker, checklist, game, story, paid_media: paid } = payload;
   if (venue)

@@ -1,4 +1,4 @@
-/** Reactions that a person added: one event each. Those taken away are no event. Pure. */
+/** Reactions that a person added: one event each. A reaction that was taken away is no event. Pure. */
 import type { ReactionEvent } from "../../../src/domain/chat/event.js";
 import type { MessageReactionPayload, ReactionPayload } from "../payloads.js";
 import type { Around } from "./self.js";

@@ -1,4 +1,4 @@
-/** Who we are on Telegram, and what an update is read against. */
+/** Our own account on Telegram, and the facts with which an update is read. */
 
 export interface Self {
   botId: string;

@@ -48,7 +48,7 @@ function written(payload: MessagePayload, around: Around): InboundEvent | undefi
   return message && { kind: "message", eventId: message.messageId, message };
 }
 
-/** Edit times have seconds; the update's id tells two edits within one apart, and stays the same on redelivery. */
+/** Edit times have seconds; the update's id distinguishes two edits within one, and stays the same on redelivery. */
 function rewritten(payload: MessagePayload, updateId: number, around: Around): InboundEvent | undefined {
   const message = decodeMessage(payload, around);
   if (!message) return undefined;

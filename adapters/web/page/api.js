@@ -1,4 +1,4 @@
-/** Requests to the server. Every failure is an `ApiError` that says whether the same request may work later. */
+/** Requests to the server. Every failure is an `ApiError` that shows whether the same request may work later. */
 
 export class ApiError extends Error {
   /** @param {{ status: number, code: string, message: string, hint?: string, retryAfterMs?: number }} facts */
@@ -18,7 +18,7 @@ export class ApiError extends Error {
     );
   }
 
-  /** Refused for what it holds or where it goes: the same request is refused again. A full quota empties with time. */
+  /** Refused for its content or its address: the same request is refused again. A full quota empties with time. */
   get isFinal() {
     return [400, 404, 413, 415].includes(this.status) && this.code !== "QUOTA";
   }
@@ -42,7 +42,7 @@ function stored() {
   }
 }
 
-/** By a token; throws an ApiError. */
+/** Logs in by a token; throws an ApiError. */
 export async function login(body) {
   const answer = await request("POST", "/api/login", body);
   pageKey = answer.pageKey;
@@ -53,7 +53,7 @@ export async function login(body) {
   }
 }
 
-/** For what the browser asks for by itself: pictures, live changes. */
+/** For requests that the browser makes by itself: pictures, live changes. */
 export function withPageKey(path) {
   if (!path.startsWith("/api/")) return path;
   // Another page of this browser may have logged in again.
@@ -84,7 +84,7 @@ export async function request(method, path, body) {
   throw new ApiError({ status: response.status, retryAfterMs, ...error });
 }
 
-/** Chosen once per thing said, so that saying it again after a lost answer says it once. */
+/** Chosen once per message or action, so that sending it again after a lost answer has one effect. */
 export function newNonce() {
   const bytes = crypto.getRandomValues(new Uint8Array(15));
   return btoa(String.fromCharCode(...bytes))

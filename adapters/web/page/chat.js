@@ -1,4 +1,4 @@
-/** What the page knows: rooms, messages, what is on its way. Views read it and are told when something changed. */
+/** The data of the page: rooms, messages, messages still to be sent. Views read it and are notified of changes. */
 import { newNonce, request } from "./api.js";
 import { followChanges } from "./live.js";
 
@@ -41,7 +41,7 @@ export class Chat {
     this.outgoing = keep.get("outgoing", []);
   }
 
-  /** Calls back with "rooms", "messages", "connection" or "person". Returns what ends it. */
+  /** Calls back with "rooms", "messages", "connection" or "person". Returns a function that ends it. */
   listen(listener) {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -97,7 +97,7 @@ export class Chat {
     }
     for (const id of this.rooms.keys()) if (!rooms.some((room) => room.id === id)) this.rooms.delete(id);
     this.#tell("rooms");
-    // To count what was not read.
+    // To count the unread messages.
     for (const room of this.rooms.values())
       if (!room.loaded && (room.lastMessageId ?? 0) > room.lastRead) void this.load(room.id).catch(() => {});
     return seq;
@@ -114,7 +114,7 @@ export class Chat {
     await Promise.allSettled(shown.map((id) => this.load(id)));
   }
 
-  /** The newest messages of a room, or with `older` those before what is known. */
+  /** Loads the newest messages of a room, or with `older` those before the loaded ones. */
   async load(roomId, older = false) {
     const room = this.rooms.get(roomId);
     if (!room || room.loading || (room.loaded && !(older && room.more))) return;
@@ -126,7 +126,7 @@ export class Chat {
         "GET",
         `/api/rooms/${encodeURIComponent(roomId)}/messages?limit=${HISTORY}${before}`,
       );
-      // What came live meanwhile is newer than this answer.
+      // Messages that came live meanwhile are newer than this answer.
       for (const message of messages) if (!room.messages.has(message.id)) room.messages.set(message.id, message);
       room.loaded = true;
       room.more = more;
@@ -145,7 +145,7 @@ export class Chat {
       const found = room?.messages.get(messageId);
       if (found) return found.isDeleted ? undefined : found;
       if (!room?.more || Math.min(...room.messages.keys()) < messageId) return undefined;
-      // Somebody else may be loading: then this does nothing, and is asked again.
+      // Another call may be loading: `load` would do nothing then, so this waits and asks again.
       if (room.loading) await new Promise((resolve) => setTimeout(resolve, 100));
       else await this.load(roomId, true);
     }
@@ -156,7 +156,7 @@ export class Chat {
     const room = this.rooms.get(message.roomId);
     if (!room) return void this.loadRooms().catch(() => {});
     const isKnown = room.messages.has(message.id);
-    // A change to what lies before the loaded part would tear a hole: it is read with its neighbours when it is scrolled to.
+    // A change to a message before the loaded part would tear a hole: it is read with its neighbours when it is scrolled to.
     const loadedFrom = room.loaded
       ? room.more
         ? Math.min(...room.messages.keys())
@@ -175,7 +175,7 @@ export class Chat {
     return [...room.messages.values()].findLast(({ author }) => author.id === this.person.id);
   }
 
-  /** What to mention in a room; one's direct conversation with the gateway carries its name. */
+  /** The name to mention in a room: that of this person's direct conversation with the gateway. */
   get gatewayName() {
     return [...this.rooms.values()].find(({ isDm }) => isDm)?.name ?? "Hookgate";
   }
@@ -222,7 +222,7 @@ export class Chat {
     return `a message holds ${this.maxText} characters, this one has ${length}. Send it in parts, or as a file`;
   }
 
-  /** Why one that is not confirmed waits while the connection stands; undefined when it is being sent. */
+  /** Why a message that is not confirmed waits while there is a connection; undefined when it is being sent. */
   whyWaits(one) {
     if (!this.#delay) return undefined;
     if (one !== this.#nextToSend()) return "Waits for the messages before it.";
@@ -236,7 +236,7 @@ export class Chat {
   }
 
   say({ roomId, threadId, text, uploads, replyToId }) {
-    // A refused one keeps its place, behind what was there when it was said.
+    // A refused message keeps its place, behind the messages that were there when it was written.
     const afterId = this.rooms.get(roomId)?.lastMessageId ?? 0;
     this.outgoing.push({ nonce: newNonce(), roomId, threadId, text, uploads, replyToId, afterId });
     this.#saveOutgoing();
@@ -262,7 +262,7 @@ export class Chat {
     return one;
   }
 
-  /** One at a time, so that they arrive in the order in which they were said. */
+  /** Sends one message at a time, so that they arrive in the order in which they were written. */
   async #sendNext() {
     const next = this.#nextToSend();
     if (this.#sending || !next) return;

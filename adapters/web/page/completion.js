@@ -1,7 +1,7 @@
-/** What could be typed next in a command line: commands, their options, their values. */
+/** Suggestions for the next words of a command line: commands, their options, their values. */
 import { request } from "./api.js";
 
-/** As many as the server offers. */
+/** The number of choices that the server offers at most. */
 const MOST = 25;
 
 /** `{ from, items: [{ label, detail, insert }], hint }`: what replaces the text from there to the caret; undefined when the text is no command. */
@@ -26,7 +26,7 @@ function matchingCommands(typed, commands) {
   return (
     commands
       .filter((command) => rank(command) < 2)
-      // Those that fit equally stay in the table's order: by subject, what one starts with first.
+      // Commands that fit equally stay in the table's order: by subject, those for beginners first.
       .sort((a, b) => rank(a) - rank(b))
       .map((command) => ({ label: `/${command.name}`, detail: command.summary, insert: `/${command.name} ` }))
   );

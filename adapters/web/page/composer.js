@@ -130,7 +130,7 @@ export function createComposer({ chat, place, keep, on, placeholder }) {
     on.say({ text, uploads: sent, replyToId });
   }
 
-  /** What comes of a message whose files had not arrived when Send was pressed. */
+  /** Handles a message whose files had not arrived when Send was pressed. */
   function waitForFiles() {
     const lost = uploads.find(({ state, isPassing }) => state === "failed" && !isPassing);
     if (lost) {
@@ -263,7 +263,7 @@ export function createComposer({ chat, place, keep, on, placeholder }) {
         take();
         return true;
       case "Enter":
-        // Typed out already, or nothing typed of an optional value: the line is meant as it stands.
+        // Typed out already, or nothing typed of an optional value: the line is meant as it is.
         if (event.shiftKey || items[index].insert.trim() === typed.trim() || typed === "") return false;
         take();
         return true;
@@ -344,14 +344,14 @@ export function createComposer({ chat, place, keep, on, placeholder }) {
   return {
     element: form,
     addFiles,
-    /** The connection is back: what it broke is tried again. */
+    /** The connection is back: uploads that its loss broke are tried again. */
     uploadAgain() {
       for (const entry of uploads) if (entry.state === "failed" && entry.isPassing) void upload(entry);
     },
     focus: () => field.focus(),
     reply: (message) => setMode({ kind: "reply", message }),
     edit: (message, nonce) => setMode({ kind: "edit", message, nonce }),
-    /** Writes a text, before what is there already. */
+    /** Writes a text before the text that is there already. */
     write(text) {
       put(field.value.trim() === "" ? text : `${text}\n${field.value}`);
       field.focus();

@@ -93,7 +93,7 @@ export function createConversation({ chat, keep, place, onThread, name }) {
     notice.hidden = notice.textContent === "";
   }
 
-  /** Says beside the message what went wrong with it. */
+  /** Shows an error beside its message. */
   async function attempt(message, action) {
     try {
       await action();
@@ -107,7 +107,7 @@ export function createConversation({ chat, keep, place, onThread, name }) {
   async function press(message, token, button) {
     button.disabled = true;
     button.classList.add("busy");
-    // One nonce a click: a click whose answer was lost can be sent again without doing it twice.
+    // Each click has one nonce: a click whose answer was lost can be sent again without a second effect.
     const nonce = newNonce();
     await attempt(message, async () => {
       const answer = await patiently(() => chat.press(message.id, token, nonce));
@@ -130,7 +130,7 @@ export function createConversation({ chat, keep, place, onThread, name }) {
       timeline.toEnd();
       composer.focus();
     },
-    /** Shows one message, wherever it stands. */
+    /** Shows one message, wherever it is. */
     point: (messageId) => timeline.point(messageId),
     end() {
       unlisten();
@@ -154,7 +154,7 @@ function noticeOf({ gatewayName, role }, { isDm, listens, takesCopies }, { autho
   return `${how} You have no role, so ${gatewayName} does not answer you here: send /whoami and pass the answer on to the person who runs it.`.trim();
 }
 
-/** What an empty room shows: how to talk to the gateway here, and only what this person may use. */
+/** The view of an empty room: how to talk to the gateway here, with only the commands that this person may use. */
 function emptyState({ chat, room, composer }) {
   const { title, text } = invitation(chat, room);
   const lines = STARTERS.filter((name) => chat.commands.some((command) => command.name === name)).map(
@@ -205,7 +205,7 @@ function invitation({ gatewayName, role }, { isDm, listens, name }) {
   };
 }
 
-/** Tries a few times when the answer got lost or the server asked for patience. Only for what has a nonce. */
+/** Tries a few times when the answer got lost or the server asked for patience. Only for requests with a nonce. */
 async function patiently(action) {
   for (let tries = 1; ; tries++) {
     try {

@@ -44,7 +44,7 @@ export function icon(name) {
   return svg;
 }
 
-/** A button that shows an icon and says its name. */
+/** A button that shows an icon and has its name as a label. */
 export function iconButton(name, label, onclick, props = {}) {
   return h(
     "button",
@@ -53,7 +53,7 @@ export function iconButton(name, label, onclick, props = {}) {
   );
 }
 
-/** Puts the children of `parent` into this order, touching only what is not in its place. */
+/** Puts the children of `parent` into this order, touching only those that are not in their place. */
 export function arrange(parent, children) {
   let next = parent.firstChild;
   for (const child of children) {

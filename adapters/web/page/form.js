@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 let count = 0;
 
 /**
- * Shows a form. `send(values)` may reject: the form then says why and stays, with everything that was typed. Resolves with true when
+ * Shows a form. `send(values)` may reject: the form then shows why and stays, with everything that was typed. Resolves with true when
  * sent, false when dismissed.
  * @typedef {{ id: string, label: string, long?: boolean, required?: boolean, value?: string, type?: string }} Field
  * @param {{ title: string, text?: string, fields?: Field[], submit?: string, danger?: boolean }} form

@@ -1,4 +1,4 @@
-/** What this browser remembers: drafts, what was read, and what is still to be sent. A full or forbidden storage only forgets. */
+/** The memory of this browser: drafts, read marks, and messages still to be sent. A full or forbidden storage only forgets. */
 
 const PREFIX = "hookgate";
 

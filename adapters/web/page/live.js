@@ -10,7 +10,7 @@ const TRIES_UNTIL_OFFLINE = 2;
 
 /**
  * `on`: `message(message)`, `rooms()`, `reset()`, `state("online" | "connecting" | "offline")`, `loggedOut()`.
- * Returns what ends it.
+ * Returns a function that ends it.
  */
 export function followChanges(after, on) {
   let seq = after;
@@ -64,7 +64,7 @@ export function followChanges(after, on) {
     timer = setTimeout(again, wait * (0.7 + Math.random() * 0.3));
   }
 
-  /** A stream cannot say why it was refused, so the session is asked for first. */
+  /** A stream cannot show why it was refused, so the session is asked for first. */
   async function again() {
     try {
       await request("GET", "/api/me");

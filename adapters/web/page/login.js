@@ -2,7 +2,7 @@
 import { login } from "./api.js";
 import { h } from "./dom.js";
 
-/** Each begins with a capital letter; what stands between backticks is code. */
+/** Each sentence starts with a capital letter; text between backticks is code. */
 function sentences(texts) {
   const text = texts
     .filter(Boolean)

@@ -10,7 +10,7 @@ import { createSidebar } from "./sidebar.js";
 const OFFLINE = "Connection lost. Reconnecting… Your messages are kept and sent when the connection is back.";
 
 const root = /** @type {HTMLElement} */ (document.getElementById("app"));
-/** The printed link carries the token behind `#`, which browsers send to nobody. */
+/** The printed link carries the token behind `#`, which browsers do not send. */
 const isLink = () => location.hash.startsWith("#token=");
 let linkToken = isLink() ? safelyDecoded(location.hash.slice("#token=".length)) : undefined;
 if (linkToken) history.replaceState(null, "", location.pathname);
@@ -161,7 +161,7 @@ function showChat(chat, keep) {
     line.textContent = text ?? "";
   }
 
-  /** `#room` or `#room/message`: the room, and the message in it or in the thread where it stands. */
+  /** `#room` or `#room/message`: the room, and the message in it or in its thread. */
   function openPlace(hash) {
     const [id = "", messageId] = hash.replace(/^#/, "").split("/");
     openRoom(safelyDecoded(id));

@@ -1,4 +1,4 @@
-/** One message as an element. Says what a person may do with it; does nothing itself. */
+/** One message as an element. Shows the actions that a person may take; does nothing itself. */
 import { withPageKey } from "./api.js";
 import { h, icon, iconButton } from "./dom.js";
 

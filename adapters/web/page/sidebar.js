@@ -1,4 +1,4 @@
-/** Rooms, who one is, and whether the line to the server stands. */
+/** The rooms, the person's name, and the state of the connection to the server. */
 import { arrange, h, icon, iconButton } from "./dom.js";
 import { askForm } from "./form.js";
 import { avatar } from "./message.js";

@@ -6,7 +6,7 @@ const NEAR_PX = 80;
 const SAME_BREATH_MS = 5 * 60_000;
 
 /**
- * `place`: { roomId, threadId? }. `act`: see message.js, and { retry, takeBack, discard } for what is not sent. `problems`: message id → text.
+ * `place`: { roomId, threadId? }. `act`: see message.js, and { retry, takeBack, discard } for unsent ones. `problems`: message id → text.
  * `empty`: an element to show when there is nothing.
  */
 export function createTimeline({ chat, place, act, problems, empty, onOlder, onRead }) {
@@ -23,7 +23,7 @@ export function createTimeline({ chat, place, act, problems, empty, onOlder, onR
   const shown = new Map();
   let isAtEnd = true;
   let newest = 0;
-  /** The nonce of the last message that was said here and is on its way. */
+  /** The nonce of the last message that was written here and is on its way. */
   let lastSaid;
 
   let top = 0;
@@ -114,7 +114,7 @@ export function createTimeline({ chat, place, act, problems, empty, onOlder, onR
     else if (grewAbove) scroller.scrollTop = scroller.scrollHeight - fromEnd;
     else if (isNew) jump.hidden = false;
     lastSaid = said;
-    // What was read may stand in threads, or be few long messages: nobody can scroll up for more then.
+    // The loaded messages may be in threads, or too few to fill the view: a person cannot scroll up for more then.
     if (scroller.clientHeight > 0 && scroller.scrollHeight <= scroller.clientHeight) onOlder?.();
   }
 
@@ -173,7 +173,7 @@ export function createTimeline({ chat, place, act, problems, empty, onOlder, onR
     return element;
   }
 
-  /** Folded: a long one would hide what came after it. */
+  /** Folded: a long one would hide the messages after it. */
   function refusedElement(one) {
     const { nonce, error, isFinal } = one;
     const button = (label, onclick) => h("button", { type: "button", class: "link", onclick }, label);
