@@ -1,14 +1,14 @@
 /**
- * What configured hooks keep on disk: their runs, when their triggers fired last and fire next, events that came in by HTTP,
- * and what watched files looked like. Writes resolve after their commit; they reject as the rest of the store does.
+ * The data of configured hooks on disk: their runs, the last and next times of their triggers, events that came in by HTTP, and the states
+ * of watched files. Writes resolve after their commit; they reject as the rest of the store does.
  */
 import type { Cause } from "./journal.js";
 import type { NewPending } from "./pending.js";
 
-/** Where hooks are registered that a time or a person starts. Plugins cannot subscribe there. */
+/** The point for hooks that a time or a person starts. Plugins cannot subscribe there. */
 export const DUE_POINT = "hook.due";
 
-/** Why a configured hook was skipped during `/hooks pause`, as its run has it. */
+/** The reason in the run of a configured hook that was skipped during `/hooks pause`. */
 export const PAUSED_REASON = "all configured hooks were paused";
 
 /**
@@ -28,7 +28,7 @@ export const AUTOMATION_RUN_STATUSES = [
 ] as const;
 export type AutomationRunStatus = (typeof AUTOMATION_RUN_STATUSES)[number];
 
-/** A run with one of these was started and has ended: it was not refused, and does not wait. */
+/** A run with one of these statuses was started and has ended: it was not refused, and does not wait. */
 export const STARTED_STATUSES = [
   "succeeded",
   "failed",
@@ -37,7 +37,7 @@ export const STARTED_STATUSES = [
   "interrupted",
 ] as const satisfies readonly AutomationRunStatus[];
 
-/** It will still change. */
+/** The status will still change. */
 export function isUnfinished(status: AutomationRunStatus): boolean {
   return status === "queued" || status === "running" || status === "backgrounded";
 }
@@ -74,7 +74,7 @@ export interface ToolCallRecord {
 /** The tool with which a model decides. */
 const DECIDE = "decide";
 
-/** Without the tool of the decision: what was decided is the outcome of the run. */
+/** The tool calls of an attempt, without the tool of the decision: the decision is the outcome of the run. */
 export function toolCallsOf({ toolCalls = [] }: { readonly toolCalls?: readonly ToolCallRecord[] | undefined }) {
   const calls = toolCalls.filter(({ tool }) => tool !== DECIDE);
   return { calls, failed: calls.filter(({ error }) => error !== undefined) };
@@ -88,14 +88,14 @@ export function failedCallsText(of: Parameters<typeof toolCallsOf>[0]): string |
   return `${which} failed: ${[...new Set(failed.map(({ tool }) => tool))].join(", ")}`;
 }
 
-/** A model answered it in words only, and did not act. Undefined for other runs. */
+/** A model answered the run in words only, and did not act. Undefined for other runs. */
 export function wordsOnlyText({ status, toolCalls }: Pick<AttemptRecord, "status" | "toolCalls">): string | undefined {
   return status === "succeeded" && toolCalls?.length === 0
     ? "The model called no tool, so the run changed and sent nothing."
     : undefined;
 }
 
-/** As the model's provider reports it. */
+/** The usage as the model's provider reports it. */
 export interface ModelUsage {
   model: string;
   inputTokens?: number;
@@ -103,14 +103,14 @@ export interface ModelUsage {
   costUsd?: number;
 }
 
-/** What admins read in the notice about an attempt with `noHere`, and `/run` shows. */
+/** The text in the notice for admins about an attempt with `noHere`; `/run` shows it, too. */
 export const NO_HERE = "The event names no chat for `here` of `notify`, so admins are notified.";
 
 /** One attempt of a run; a run that is retried has several. */
 export interface AttemptRecord {
   attempt: number;
   startedAt: number;
-  /** Absent while it runs, and for one that the end of the process cut off: when that was is not known. */
+  /** Absent while the attempt runs, and for an attempt that the end of the process cut off: the time of that is not known. */
   endedAt?: number;
   status: AutomationRunStatus;
   error?: string;
@@ -119,9 +119,9 @@ export interface AttemptRecord {
   rendered?: string;
   toolCalls?: ToolCallRecord[];
   usage?: ModelUsage;
-  /** What the handler gave back, redacted and cut. */
+  /** The output of the handler, redacted and cut. */
   output?: unknown;
-  /** Names of what its programs left running when they ended, which the gateway then ended. */
+  /** Names of the programs that its own programs left running when they ended; the gateway then ended them. */
   leftRunning?: string[];
   /** `notify` names `here`, and the event no chat: admins are notified instead. */
   noHere?: true;
@@ -138,7 +138,7 @@ export interface AutomationRun {
   /** The hook point or event name; for `files` the path. */
   event?: string;
   cause?: Cause;
-  /** The dispatch that it belongs to, when a hook point triggered it, with what the kernel knows of that. */
+  /** The dispatch that the run belongs to, when a hook point triggered it, with the kernel's facts about the dispatch. */
   dispatchId?: string;
   phase?: "before" | "after";
   conversation?: string;
@@ -149,15 +149,15 @@ export interface AutomationRun {
    * succeeded: which of its tool calls failed.
    */
   statusReason?: string;
-  /** What started it, redacted. */
+  /** The payload that started the run, redacted. */
   payload: unknown;
   /** Kept for a run that must still happen (queued, backgrounded); dropped at its end. */
   pendingPayload?: unknown;
-  /** What it decided, as the point takes it; a dispatch that runs again after a crash gets it instead of a second run. */
+  /** The decision of the run, as the point takes it; a dispatch that runs again after a crash gets it instead of a second run. */
   decision?: unknown;
-  /** Which of these that was; in the history only, which has no decisions. */
+  /** The kind of the decision; in the history only, which has no decisions. */
   decided?: DecisionKind;
-  /** It may happen twice: an expired lease is taken over. Otherwise such a run is ended as interrupted. */
+  /** The run may happen twice: an expired lease is taken over. Otherwise such a run is ended as interrupted. */
   isRepeatable: boolean;
   /** Attempts that were started. */
   attempt: number;
@@ -171,7 +171,7 @@ export interface AutomationRun {
   leaseUntil?: number;
 }
 
-/** What a list of runs is chosen by, without what can be long. */
+/** The fields by which a list of runs is chosen, without those that can be long. */
 export type BriefRun = Pick<AutomationRun, "id" | "hookId" | "status" | "createdAt">;
 
 export interface AutomationRunFilter {
@@ -181,7 +181,7 @@ export interface AutomationRunFilter {
   limit: number;
 }
 
-/** When a run was under way and what led to it: all that the loop guard asks for. */
+/** The time when a run was under way, and its cause: the loop guard needs only these. */
 export interface RunSpan {
   id: string;
   hookId: string;
@@ -196,11 +196,11 @@ export interface RunSpan {
 
 /** Runs that are not taken for now. */
 export interface LeftRuns {
-  /** Hooks that have no room for another run: one that waits goes on waiting. */
+  /** Hooks that have no room for another run: a run that waits goes on waiting. */
   busy: readonly string[];
   /** Hooks that are not in force and may come back: their runs are left, but for those that were created before `keptSince`. */
   absent: readonly string[];
-  /** Those of `absent` without whose definition no run is ended: what an earlier process left running is left, too. */
+  /** Hooks of `absent` whose runs are not ended without their definition: runs that an earlier process left running are left, too. */
   unread: readonly string[];
   keptSince: number;
   /** Only runs whose lease expired are taken. */
@@ -209,15 +209,16 @@ export interface LeftRuns {
 
 export interface AutomationRunStore {
   /**
-   * Once per id: false (and nothing is written) when it is known. `line`: it waits behind the earlier runs of this hook and line, and the
-   * lines take turns, one run each. Without one it waits behind all that was due before.
+   * Inserts a run once per id: false (and nothing is written) when the id is known. `line`: the run waits behind the earlier runs of this
+   * hook and line, and the lines take turns, one run each. Without a line it waits behind all runs that were due before.
    */
   insert(run: AutomationRun, line?: string): Promise<boolean>;
   /** Writes all but id, hookId and createdAt. With `leaseOwner`, only while that owner still holds the lease: else false. */
   update(run: AutomationRun, leaseOwner?: string): Promise<boolean>;
   /**
-   * Takes the due run whose turn it is (without lines: the one with the oldest dueAt), which is running from then on (its attempt counted), or one that is running under a
-   * lease that expired (`isTakenOver`, its attempt as it was). Undefined when there is none. Atomic over processes.
+   * Takes the due run whose turn it is (without lines: the one with the oldest dueAt), which is running from then on (its attempt counted),
+   * or one that is running under a lease that expired (`isTakenOver`, its attempt as it was). Undefined when there is none. Atomic over
+   * processes.
    */
   take(owner: string, now: number, leaseMs: number, except?: LeftRuns): Promise<TakenRun | undefined>;
   /** Takes this run, when it waits and is due: a person who fires it does not wait for others. */
@@ -226,13 +227,16 @@ export interface AutomationRunStore {
   /** Ends the leases of everybody else at once: for a process that knows that it is the only one. */
   expireOthers(owner: string, now: number): Promise<number>;
   get(id: string): Promise<AutomationRun | undefined>;
-  /** What an inbox message (`m5`) or a delivery (`d_m5r`) led to: runs whose id begins with that and a colon. */
+  /** Runs that an inbox message (`m5`) or a delivery (`d_m5r`) led to: their id starts with that id and a colon. */
   ledTo(root: string, limit: number): Promise<AutomationRun[]>;
   /** Newest first. */
   list(filter: AutomationRunFilter): Promise<AutomationRun[]>;
-  /** The same, of each only this: payloads are not read. */
+  /** Lists as `list`, with only these fields of each run: payloads are not read. */
   brief(filter: AutomationRunFilter): Promise<BriefRun[]>;
-  /** When runs of a hook were started at or after `since`, oldest first, for the hourly rate; and the start of the last one ever, for the cooldown. */
+  /**
+   * When runs of a hook were started at or after `since`, oldest first, for the hourly rate; and the start of the last one ever, for the
+   * cooldown.
+   */
   started(hookId: string, since: number): Promise<{ at: number[]; lastStartedAt?: number }>;
   span(id: string): Promise<RunSpan | undefined>;
   /**
@@ -245,7 +249,7 @@ export interface AutomationRunStore {
   waitingInLine(hookId: string, line: string): Promise<number>;
   /** The newest run of a hook that waits. */
   newestWaiting(hookId: string): Promise<AutomationRun | undefined>;
-  /** The earliest dueAt or leaseUntil of what is not ended. `except` as for `take`. */
+  /** The earliest dueAt or leaseUntil of runs that have not ended. `except` as for `take`. */
   nextDue(except?: LeftRuns): Promise<number | undefined>;
   /** Hooks with a run that is not ended. */
   unfinished(): Promise<string[]>;
@@ -301,7 +305,7 @@ export interface IngestStore {
   sweep(before: number): Promise<number>;
 }
 
-/** What a watched file looked like when it was last seen. */
+/** The state of a watched file when it was last seen. */
 export interface FileSnapshot {
   path: string;
   sizeBytes: number;
@@ -311,11 +315,11 @@ export interface FileSnapshot {
 }
 
 export interface SnapshotStore {
-  /** The ids of all watches of which something is kept. */
+  /** The ids of all watches with stored snapshots. */
   watches(): Promise<string[]>;
   /** Undefined when the watch was never updated; empty when it was, and there was no file. */
   get(watchId: string): Promise<FileSnapshot[] | undefined>;
-  /** Replaces what differs; `removed` are paths. In one transaction. */
+  /** Replaces the snapshots that differ; `removed` are paths. In one transaction. */
   update(watchId: string, changed: readonly FileSnapshot[], removed: readonly string[]): Promise<void>;
   forget(watchId: string): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** The journal: what fired, who ran, what came of it. Written beside the message flow, never in its way. */
+/** The journal: the points that fired, the hooks that ran, and their outcomes. It is written beside the message flow, never in its way. */
 import type { NamedBy } from "../lib/text/redact.js";
 
 /** `interrupted`: a stop of the gateway cut it off while it ran; its answer was dropped. */
@@ -38,37 +38,40 @@ export const CAUSE_KINDS = [
 /** A chain of hooks that start each other is cut when it is longer. */
 export const MAX_HOOK_DEPTH = 8;
 
-/** What led to a dispatch or a delivery. */
+/** The origin of a dispatch or a delivery. */
 export interface Cause {
   kind: (typeof CAUSE_KINDS)[number];
   id: string;
-  /** How many hooks deep in a chain of causes; loops are cut by it (`MAX_HOOK_DEPTH`). 0 for what came from outside, and for files. */
+  /** How many hooks deep in a chain of causes; loops are cut by it (`MAX_HOOK_DEPTH`). 0 for events from outside, and for files. */
   depth: number;
-  /** For `file`: how many runs deep it is if that run wrote the file, and whether no other run was under way all the time. */
+  /** For `file`: how many runs deep the cause is if that run wrote the file, and whether no other run was under way all the time. */
   presumed?: { depth: number; isSole: boolean };
 }
 
-/** One execution of one hook. */
+/** An execution of a hook. */
 export interface RunRecord {
   id: string;
   hookId: string;
   pluginId?: string;
   position: number;
   outcome: Outcome;
-  /** Why it was skipped or interrupted, what it was blocked or cancelled with, and for `overruled` which hook set which field first. */
+  /**
+   * Why it was skipped or interrupted, the reason of a block or cancellation, and for `overruled` the hook that set a field first, with the
+   * field.
+   */
   reason?: string;
   latencyMs: number;
   attempt: number;
   error?: string;
-  /** Its condition has no answer for the payload, so its handler was not called: `reason` or `error` says why. */
+  /** Its condition has no answer for the payload, so its handler was not called: `reason` or `error` has the cause. */
   unanswered?: true;
   /** Where the error was thrown: file, line and column, relative to the working folder. For admins. */
   place?: string;
-  /** What it returned or changed, as set by this handler (JSON). */
+  /** The values that this handler returned or changed, as it set them (JSON). */
   diff?: unknown;
 }
 
-/** What the id of a dispatch begins with, up to the first colon: the inbox message or the delivery that led to it. */
+/** The start of a dispatch's id, up to the first colon: the inbox message or the delivery that led to the dispatch. */
 export function rootOf(dispatchId: string): string {
   const end = dispatchId.indexOf(":");
   return end < 0 ? dispatchId : dispatchId.slice(0, end);
@@ -78,10 +81,10 @@ export function rootOf(dispatchId: string): string {
 export const BY_HAND = "f";
 export const isHandId = (dispatchId: string): boolean => dispatchId.startsWith(`${BY_HAND}_`);
 
-/** The id of a delivery that answers the message `m5`. `mark` tells the several that one message may lead to apart. */
+/** The id of a delivery that answers the message `m5`. `mark` distinguishes the deliveries that one message may lead to. */
 export const answerId = (root: string, mark: string): string => `d_${root}${mark}`;
 
-/** Marks what a hook or a route answers to the message that it handles. */
+/** Marks the answer of a hook or a route to the message that it handles. */
 export const REPLY_MARK = "r";
 
 /** Marks the answer to a command, and a note of the gateway. */
@@ -92,12 +95,12 @@ export const COPY_MARK = "f";
 
 export const copyId = (row: { id: number }): string => answerId(`m${row.id}`, COPY_MARK);
 
-/** The id of a dispatch about a message of the inbox or a delivery. Unique: what is done again goes through the hooks under the next number. */
+/** The id of a dispatch about a message of the inbox or a delivery. Unique: a dispatch that is done again has the next number. */
 export function numberedDispatch(root: string, point: string, round: number): string {
   return `${root}:${point}${roundMark(round)}`;
 }
 
-/** What the id of a dispatch ends in that is done again. */
+/** The end of the id of a dispatch that is done again. */
 export const roundMark = (round = 1): string => (round === 1 ? "" : `:${round}`);
 
 /** The author of the field names in a point's payloads: those of events from outside and of the points of plugins are not ours. */
@@ -105,7 +108,7 @@ export function namedBy(point: string): NamedBy {
   return /^(event|plugin):/.test(point) ? "others" : "us";
 }
 
-/** One firing of a hook point. */
+/** A firing of a hook point. */
 export interface DispatchRecord {
   id: string;
   point: string;
@@ -132,11 +135,14 @@ export interface DispatchRecord {
 /** `usual`: every run of a record is called by the dispatch's id, a slash and its position. */
 export type RunNames = "usual";
 
-/** Where the kernel hands its records. Must return at once and never throw. */
+/** The port to which the kernel hands its records. Must return at once and never throw. */
 export interface JournalPort {
-  /** It leaves out the `raw` of messages by itself: it is handed what handlers saw, where any other gets a copy without. */
+  /**
+   * The journal leaves out the `raw` of messages by itself: it gets the payload that handlers saw, and any other journal gets a copy
+   * without `raw`.
+   */
   readonly leavesOutRaw?: true;
-  /** `names`: what is known of its runs' ids, for a caller that would have to compare them otherwise. */
+  /** `names`: known facts about the ids of its runs, for a caller that would have to compare them otherwise. */
   record(dispatch: DispatchRecord, names?: RunNames): void;
 }
 
@@ -145,7 +151,7 @@ export interface DispatchFilter {
   point?: string;
   conversation?: string;
   messageId?: string;
-  /** What an inbox message (`m5`) or a delivery (`d_m5r`) led to: dispatches whose id is that, or begins with it and a colon. */
+  /** Dispatches that an inbox message (`m5`) or a delivery (`d_m5r`) led to: their id is that id, or starts with it and a colon. */
   of?: string;
   outcome?: Outcome;
   /** Only dispatches in which a run failed or timed out. */

@@ -1,4 +1,7 @@
-/** Why a hook at this point never runs: the plugin that declared it was removed, or its new version does not declare it. Undefined: it is there. */
+/**
+ * Why a hook at this point never runs: the plugin that declared it was removed, or its new version does not declare it. Undefined: it is
+ * there.
+ */
 export function lostPoint(point: string, plugins: readonly { points: readonly string[] }[]): string | undefined {
   if (!point.startsWith("plugin:") || plugins.some(({ points }) => points.includes(point))) return undefined;
   const [, owner] = point.split(":");

@@ -8,11 +8,11 @@ export interface ModelTool<Args = unknown> {
   args: z.ZodType<Args>;
   /** A call of it that succeeds ends the work: the model is not asked again. */
   isLast?: boolean;
-  /** What it resolves with is told to the model as JSON; what it throws is told as an error, and the model may go on. */
+  /** The model receives the result as JSON. It receives a thrown error as an error, and may go on. */
   run(args: Args, signal: AbortSignal): Promise<unknown>;
 }
 
-/** Asking ends at the first that is reached; one round is one request to the model. */
+/** Asking ends at the first bound that is reached; one round is one request to the model. */
 export interface ModelBounds {
   rounds: number;
   /** Tokens of one answer. */
@@ -44,14 +44,14 @@ export interface ModelFacts {
 
 export type ModelAnswer =
   | ({ kind: "answered"; text: string } & ModelFacts)
-  /** It would have gone on. `text`: what it had said by then. */
+  /** The model would have gone on. `text`: the text that it had written by then. */
   | ({ kind: "bounded"; bound: BoundName; text: string } & ModelFacts)
-  /** No answer came, or none that can be read. What was spent before is still reported. */
+  /** No answer came, or none that can be read. Usage before the failure is still reported. */
   | ({
       kind: "failed";
-      /** What happened, for everybody. */
+      /** The cause of the failure, for everybody. */
       error: string;
-      /** What the server wrote, which may quote the prompt: it is shown as output, and never as a reason. */
+      /** The text that the server wrote, which may quote the prompt: it is shown as output, and never as a reason. */
       said?: string;
       isRetryable: boolean;
       retryAfterMs?: number;

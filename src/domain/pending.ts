@@ -1,21 +1,21 @@
 /**
- * Work that must be done once after a commit. It is written in the transaction of the change that it belongs to and deleted when it
- * is done: what a crash cut off is done again at the next start, under the same id.
+ * Work that must be done once after a commit. It is written in the transaction of the change that it belongs to and deleted when it is
+ * done: work that a crash cut off is done again at the next start, under the same id.
  */
 
-/** Hooks are to be notified that deliveries ended. Payload: `{ deliveries }`, the ids of all that ended in one transaction. */
+/** Work: hooks have to be notified that deliveries ended. Payload: `{ deliveries }`, the ids of all that ended in one transaction. */
 export const DELIVERY_ENDS = "delivery ends";
 
-/** Hooks are to be notified of an event that came in by HTTP. Payload: `{ event }`, its id. */
+/** Work: hooks have to be notified of an event that came in by HTTP. Payload: `{ event }`, its id. */
 export const INGESTED_EVENT = "event";
 
-/** A person may need a note that no hook answered, when the hooks that may still answer have ended. Payload: `LateNote`. */
+/** Work: a person may need a note that no hook answered, when the hooks that may still answer have ended. Payload: `LateNote`. */
 export const LATE_NOTE = "late note";
 
 export interface NewPending {
   /** Names the work for good: a second one of this id changes nothing. */
   id: string;
-  /** What does it: see `Pending.handle`. */
+  /** The kind whose handler does the work: see `Pending.handle`. */
   kind: string;
   /** Work of one kind and key is done in the order in which it was added. */
   key: string;
@@ -39,6 +39,6 @@ export interface PendingStore {
   started(id: string): Promise<number>;
   /** Deletes the work. */
   done(ids: readonly string[]): Promise<void>;
-  /** Work becomes these pieces, in one transaction. */
+  /** Replaces work by these pieces, in one transaction. */
   replace(id: string, pieces: readonly NewPending[]): Promise<void>;
 }

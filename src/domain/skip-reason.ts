@@ -1,4 +1,7 @@
-/** The reason of a skipped run in rows, in the journal and for people: what skipped it, then why. `cooldown: 42 min left of 1 h`. */
+/**
+ * The reason of a skipped run in rows, in the journal and for people: the gate or condition that skipped it, then why. `cooldown: 42 min
+ * left of 1 h`.
+ */
 
 export interface SkipReason {
   /** The gate or condition: `cooldown`, `paused`, `skip_if`, … Empty: the text names none. */

@@ -1,9 +1,8 @@
 /**
- * What the product keeps on disk, as contracts. Every promise of a write resolves when it is durable; concurrent writes share
- * a transaction (group commit). A few say that they resolve at their commit: then a process that is killed loses nothing of it, and
- * what is told or sent outside because of it waits for `Store.durable`. All of them reject with a `HookgateError`: STORE_LOCKED,
- * STORE_READ_ONLY, STORE_FULL, STORE_CORRUPT or STORE_FAILED, with a hint for the operator. `check` may also reject with STORE_GONE
- * or STORE_FOREIGN.
+ * The contracts of the product's data on disk. Every promise of a write resolves when it is durable; concurrent writes share a transaction
+ * (group commit). Some are documented to resolve at their commit: then a process that is killed loses nothing of it, and messages and
+ * reports to the outside because of it wait for `Store.durable`. All of them reject with a `HookgateError`: STORE_LOCKED, STORE_READ_ONLY,
+ * STORE_FULL, STORE_CORRUPT or STORE_FAILED, with a hint for the operator. `check` may also reject with STORE_GONE or STORE_FOREIGN.
  */
 
 import type { HookgateError } from "../lib/errors.js";
@@ -29,7 +28,7 @@ export type InboxStatus = "waiting" | "running" | "deferred" | "done" | "dead";
 
 export interface InboxRow {
   id: number;
-  /** Its row is damaged: this is what is left of it, and it can only be deleted. */
+  /** The row is damaged: only these fields are left of it, and it can only be deleted. */
   isUnreadable?: boolean;
   /** The queue it waits in, in order of id: the formatted address, or that + `#commands` (+ `:<event id>` for one that may take long). */
   lane: string;
@@ -44,10 +43,10 @@ export interface InboxRow {
   dueAt: number;
   receivedAt: number;
   settledAt?: number;
-  /** What became of it: `claimed`, `command`, `denied`, `forwarded`, `unrouted`, `deleted` (by its author, while it was dead), … */
+  /** The outcome of the row: `claimed`, `command`, `denied`, `forwarded`, `unrouted`, `deleted` (by its author, while it was dead), … */
   outcome?: string;
   claimedBy?: string;
-  /** Why the outcome is what it is: for `denied`, why the sender is not listened to. */
+  /** The reason of the outcome: for `denied`, why the gateway does not listen to the sender. */
   reason?: string;
   error?: string;
   /** Ids of the deliveries that its handling led to, kept when they are deleted; absent while it is not done. */
@@ -59,13 +58,13 @@ export interface Settlement {
   claimedBy?: string;
   reason?: string;
   deliveries: readonly NewDelivery[];
-  /** What was decided on the only delivery: it is stored as decided. */
+  /** The decision on the only delivery: the delivery is stored as decided. */
   decided?: Decided;
   /** How often hooks were asked about the only delivery, or may have been before a crash. */
   asked?: number;
-  /** What SLA clocks of conversations are to know of it. */
+  /** The facts of the event for SLA clocks of conversations. */
   sights?: readonly ConversationSight[];
-  /** What is still to be done about it. */
+  /** Work for the event that is still to be done. */
   pending?: readonly NewPending[] | undefined;
 }
 
@@ -85,11 +84,11 @@ export interface InboxStore {
   /** Marks a row running and counts the attempt. Resolves with the new count, at its commit. */
   start(id: number): Promise<number>;
   /**
-   * One transaction: the row is done, its deliveries are in the outbox and what was seen is kept. Resolves at its commit, with the seq of
+   * One transaction: the row is done, its deliveries are in the outbox and its sights are kept. Resolves at its commit, with the seq of
    * each delivery (0: its id existed); undefined when the row was settled before (nothing is written).
    */
   settle(id: number, settlement: Settlement, at: number): Promise<readonly number[] | undefined>;
-  /** What was pending of a settled row: its reason and deliveries are these. Nothing is written when the row is gone. */
+  /** Completes the pending part of a settled row: its reason and deliveries are these. Nothing is written when the row is gone. */
   complete(id: number, settlement: Pick<Settlement, "reason" | "deliveries">, at: number): Promise<void>;
   /** Puts a row off until `dueAt`; `error` when handling failed, none when a hook asked for it (counts a deferral). */
   defer(id: number, dueAt: number, error?: string): Promise<void>;
@@ -103,9 +102,12 @@ export interface InboxStore {
   correct(id: number, event: InboundEvent): Promise<boolean>;
   /** The author of a dead message deleted it: it is done, with the outcome `deleted`. False when it is not dead. */
   withdraw(id: number, at: number): Promise<boolean>;
-  /** Deletes dead rows; their events stay known, so that they are not handled when they come again. Resolves with the ids of those that it deleted. */
+  /**
+   * Deletes dead rows; their events stay known, so that they are not handled when they come again. Resolves with the ids of those that it
+   * deleted.
+   */
   discard(ids: readonly number[]): Promise<number[]>;
-  /** Unfinished rows (waiting, running, deferred), by id: what a start resumes. `afterId` pages on. */
+  /** Unfinished rows (waiting, running, deferred), by id, which a start resumes. `afterId` pages on. */
   unfinished(afterId: number, limit: number): Promise<InboxRow[]>;
   /** The unfinished rows of one lane, by id. */
   lane(lane: string, afterId: number, limit: number): Promise<InboxRow[]>;
@@ -134,7 +136,8 @@ export interface InboxStore {
 /**
  * waiting: hooks have not run · sending: decision frozen, parts under way or waiting for `dueAt` · held: an operator must
  * decide (ambiguous, or a fail-closed hook failed) · sent · suppressed (before_dispatch) · cancelled (message_sending, withdrawn,
- * a courtesy that was given up, or a deletion out of reach) · superseded (a newer edit of the same target) · dead (dead letter; TTL included).
+ * a courtesy that was given up, or a deletion out of reach) · superseded (a newer edit of the same target) · dead (dead letter; TTL
+ * included).
  */
 export const DELIVERY_STATUSES = [
   "waiting",
@@ -169,13 +172,13 @@ export interface NewDelivery {
   interaction?: InteractionRef | undefined;
   /** Shown to this person only, where the platform can. */
   visibleTo?: string;
-  /** A message that no one misses, such as a refusal: when it cannot be sent it is cancelled, and operators are not bothered with it. */
+  /** A message that no one misses, such as a refusal: when it cannot be sent it is cancelled, and is not left to operators. */
   isCourtesy?: boolean;
   /**
-   * The person to notify when hooks withhold it: the one whose command or press it answers or, for a reply, a forward and a change of one, its
-   * `author` (a user id). `role`: of this person, when the message came. `askedAt`: it passes the author's words on from there to another
-   * person, so the author is notified of every end but its arrival. `whenGivenUp`: notified only when it is given up, and not when hooks
-   * withhold it.
+   * The person to notify when hooks withhold it: the one whose command or press it answers or, for a reply, a forward and a change of one,
+   * its `author` (a user id). `role`: of this person, when the message came. `askedAt`: it passes the author's words on from there to
+   * another person, so the author is notified of every end but its arrival. `whenGivenUp`: notified only when it is given up, and not when
+   * hooks withhold it.
    */
   answers?:
     | { role?: Role | undefined; author?: string; askedAt?: Address; whenGivenUp?: boolean | undefined }
@@ -183,17 +186,20 @@ export interface NewDelivery {
   /** A notice of the gateway itself, that an answer was withheld or to an admin about a hook: no hook decides about it. */
   skipsHooks?: boolean;
   /**
-   * Said once more, there and in other words, when this person cannot be reached privately. `isForEach`: as a reply to each message that it
-   * concerns; absent: one line for all of ten minutes.
+   * The delivery is sent again, there and in other words, when this person cannot be reached privately. `isForEach`: as a reply to each
+   * message that it concerns; absent: one line for all of ten minutes.
    */
   openly?: { address: Address; message: OutboundMessage; isForEach?: boolean | undefined } | undefined;
   /** A forward or a change of one: the message that it mirrors; the pair is stored as a link when it is sent. */
   mirrors?: { address: Address; messageId: string };
-  /** An answer through a bridge, or a message of a hook: what it means for SLA clocks once it is sent. */
+  /** An answer through a bridge, or a message of a hook: its meaning for SLA clocks once it is sent. */
   sight?: ConversationSight | undefined;
-  /** It waits in the queue of its urgency, in order there and in no order with other queues; absent: in its conversation's. */
+  /**
+   * The delivery waits in the queue of its urgency, in order there and in no order with other queues; absent: in the queue of its
+   * conversation.
+   */
   urgency?: DeliveryUrgency | undefined;
-  /** It waits alone: the platform keeps answering with an error, or not at all, and others do not wait for it. */
+  /** The delivery waits alone: the platform keeps answering with an error, or not at all, and others do not wait for it. */
   isApart?: boolean;
   /** The plugin that sent it. */
   plugin?: string | undefined;
@@ -223,15 +229,16 @@ export interface DeliveryPart {
   attempts: number;
   /** How long after its delivery was created the request was written that may have been posted; absent: at once. */
   sentAfterMs?: number | undefined;
-  /** Its platform was not given them: a line of text stands for each. */
+  /** Files that its platform did not get: a line of text replaces each of them. */
   lostFiles?: readonly LostFile[] | undefined;
   /** A request for it got no answer, and is repeated under the same nonce: it may have been posted, or have changed the message. */
   mayHaveArrived?: true;
 }
 
 /**
- * The decision on a delivery: the message after the hooks (none of a delete), its parts, the action tokens of its buttons. A first part with
- * status `sending` (and attempts 1) is about to be written to the wire; one that is `waiting` waits for the rate limit or the send gate.
+ * The decision on a delivery: the message after the hooks (none of a delete), its parts, the action tokens of its buttons. A first part
+ * with status `sending` (and attempts 1) is about to be written to the wire; one that is `waiting` waits for the rate limit or the send
+ * gate.
  */
 export interface Decided {
   message: OutboundMessage | undefined;
@@ -249,12 +256,12 @@ export interface CancelledRest {
   sent: number;
   /** 0 when its parts were not decided yet. */
   parts: number;
-  /** One part was on its way, or was sent and got no answer: it may have arrived, or may still arrive. */
+  /** A part was on its way, or was sent and got no answer: it may have arrived, or may still arrive. */
   isUnclear: boolean;
 }
 
 export interface Delivery extends NewDelivery {
-  /** Its row is damaged: this is what is left of it, and it can only be deleted. */
+  /** Its row is damaged: only these fields are left of it, and it can only be deleted. */
   isUnreadable?: boolean;
   /** Order in its conversation. */
   seq: number;
@@ -262,7 +269,7 @@ export interface Delivery extends NewDelivery {
   conversation: string;
   status: DeliveryStatus;
   attempts: number;
-  /** So many of the attempts were answered with a wait, or found no platform: they do not end it. */
+  /** The number of attempts that were answered with a wait, or found no platform: they do not end the delivery. */
   waits: number;
   /** Which dispatch of its hooks comes next: 1, and one more for each release. Part of the dispatch ids. */
   round: number;
@@ -278,12 +285,12 @@ export interface Delivery extends NewDelivery {
   parts: DeliveryPart[];
 }
 
-/** What a delivery says from now on, and the files that this lacks. */
+/** The new message of a delivery, and the files that it lacks. */
 export interface Corrected extends Pick<NewDelivery, "lostFiles"> {
   message: OutboundMessage;
 }
 
-/** It is neither settled nor with an operator. */
+/** The delivery is neither settled nor with an operator. */
 export const isUnderWay = ({ status }: Pick<Delivery, "status">): boolean =>
   status === "waiting" || status === "sending";
 
@@ -294,7 +301,7 @@ export interface OutboxStore {
   enqueue(deliveries: readonly NewDelivery[], at: number): Promise<readonly number[]>;
   /** The first delivery of a queue (see `deliveries/outbox-queue.ts`) that is waiting or sending, also when its dueAt has not come. */
   next(queue: string): Promise<Delivery | undefined>;
-  /** Queues with work, each with the dueAt of its first delivery: what a start resumes. */
+  /** Queues with work, each with the dueAt of its first delivery; a start resumes them. */
   pending(): Promise<{ queue: string; dueAt: number }[]>;
   /** Stores the decision (of this round), with status sending. */
   freeze(
@@ -304,14 +311,17 @@ export interface OutboxStore {
     tokens: Decided["tokens"],
     round?: number,
   ): Promise<void>;
-  /** An open or held delivery of which no part was sent, is being sent or may have arrived says this instead; hooks decide in a new round. False: there is no such delivery. */
+  /**
+   * Gives a new message to an open or held delivery of which no part was sent, is being sent or may have arrived; hooks decide in a new
+   * round. False: there is no such delivery.
+   */
   correct(id: string, corrected: Corrected): Promise<boolean>;
   /** Hooks are about to be asked whether it may go: counts that, and resolves with the count at its commit. */
   asking(id: string): Promise<number>;
   /**
    * Replaces the not yet sent parts (plain-text fallback, moved chat, gone target, closed interaction). A new address changes the
    * conversation with it, and sent parts keep the chat that their ids count in; `isApart` and `withoutInteraction` change the queue.
-   * `withoutReference`: the message answers no other one any more. `openly`: what stands in for it from now on.
+   * `withoutReference`: the message answers no other one any more. `openly`: the `openly` of the delivery from now on.
    */
   reencode(
     id: string,
@@ -324,12 +334,15 @@ export interface OutboxStore {
       openly?: NewDelivery["openly"];
     },
   ): Promise<void>;
-  /** A part is about to be written to the wire (counts its attempt); durable before the request. `at`: the time; absent: as if at its creation. */
+  /**
+   * A part is about to be written to the wire (counts its attempt); durable before the request. `at`: the time; absent: as if at its
+   * creation.
+   */
   partSending(id: string, index: number, at?: number): Promise<void>;
   /**
-   * A part is confirmed; the same transaction marks the next one sending (unless `nextWaits`: the rate limit or the send gate holds it back),
-   * or, after the last, the delivery sent (and stores its link). `hasHooks`: hooks listen, so its end is noted as pending. Resolves at its commit:
-   * false when the delivery was ended meanwhile, so that no further part may go.
+   * A part is confirmed; the same transaction marks the next one sending (unless `nextWaits`: the rate limit or the send gate holds it
+   * back), or, after the last, the delivery sent (and stores its link). `hasHooks`: hooks listen, so its end is noted as pending. Resolves
+   * at its commit: false when the delivery was ended meanwhile, so that no further part may go.
    */
   partSent(
     id: string,
@@ -355,7 +368,10 @@ export interface OutboxStore {
   ): Promise<void>;
   /** Later, as `retryAt`, but no request was made: nothing is counted, and the reason of an attempt before stays. */
   postpone(id: string, dueAt: number, reason: string): Promise<void>;
-  /** Ends an open or held delivery; `superseded` and `cancelled` also end a dead or superseded one. `sight`: what SLA clocks are to know of that. */
+  /**
+   * Ends an open or held delivery; `superseded` and `cancelled` also end a dead or superseded one. `sight`: the facts about that for SLA
+   * clocks.
+   */
   finish(
     id: string,
     status: "held" | "suppressed" | "cancelled" | "superseded" | "dead" | "sent",
@@ -369,7 +385,10 @@ export interface OutboxStore {
    * `besideSent`: also one whose sent parts have known ids.
    */
   withdraw(id: string, reason: string, at: number, hasHooks: boolean, besideSent?: boolean): Promise<boolean>;
-  /** Cancels what is left of an open delivery; parts that were sent stay. The reason counts them, and says of one without an answer that it may have arrived. Undefined: there is no such delivery. */
+  /**
+   * Cancels the rest of an open delivery; parts that were sent stay. The reason counts them, and notes for a part without an answer that it
+   * may have arrived. Undefined: there is no such delivery.
+   */
   cancelRest(id: string, reason: string, at: number, hasHooks: boolean): Promise<CancelledRest | undefined>;
   /**
    * An operator sends a held or dead delivery after all: with its frozen decision when it has one (parts that were `sending` wait again),
@@ -391,7 +410,7 @@ export interface OutboxStore {
   openOf(platform: string): Promise<number>;
   /** Open deliveries that failed in several attempts, by platform. Waits that a platform asked for are none. */
   failing(): Promise<FailingDeliveries[]>;
-  /** It ended in this process, and hooks have not been notified of that yet. */
+  /** The delivery ended in this process, and hooks have not been notified of that yet. */
   isEndPending(id: string): boolean;
   /** Hooks have been notified of its end. Resolves with the id of the pending work (`DELIVERY_ENDS`) that is done with it, if any. */
   endNotified(id: string): string | undefined;
@@ -400,13 +419,13 @@ export interface OutboxStore {
   get(id: string): Promise<Delivery | undefined>;
   /** The delivery that posted this platform message. */
   findByMessage(at: Address, messageId: string): Promise<Delivery | undefined>;
-  /** The same in all chats: an id is unique in its chat only. */
+  /** The deliveries that posted a message with this id, in all chats: an id is unique in its chat only. */
   findAllByMessage(messageId: string): Promise<Delivery[]>;
-  /** What an inbox message (`m5`) led to, oldest first: answers, copies, edits of copies. */
+  /** Deliveries that an inbox message (`m5`) led to, oldest first: answers, copies, edits of copies. */
   answersTo(causeId: string): Promise<Delivery[]>;
   /**
-   * Deliveries whose cause is one of the kinds and begins with one of these ids, oldest first: those among the newest 5,000 that were created at
-   * or after `since` (ms since the epoch), 100 at most.
+   * Deliveries whose cause is one of the kinds and starts with one of these ids, oldest first: those among the newest 5,000 that were
+   * created at or after `since` (ms since the epoch), 100 at most.
    */
   causedBy(ids: readonly string[], kinds: readonly Cause["kind"][], since: number): Promise<Delivery[]>;
   /** Newest first. `targetId`: the edits and deletes of that delivery. `before`: older than that delivery, of any conversation. */
@@ -420,7 +439,7 @@ export interface OutboxStore {
   counts(): Promise<Record<DeliveryStatus, number>>;
 }
 
-/** What a button does, kept so that a press works after a restart. */
+/** The action of a button, kept so that a press works after a restart. */
 export interface ActionToken {
   token: string;
   deliveryId: string;
@@ -453,10 +472,10 @@ export interface Pause {
   key: string;
   /** When sending goes on (ms since the epoch). */
   until: number;
-  /** How long was asked for: a pause never lasts longer, even when the clock is set. */
+  /** The length of the pause that was asked for: a pause never lasts longer, even when the clock is set. */
   askedMs: number;
   reason: string;
-  /** A hook put off a message, and later ones wait for it: nothing is kept from being sent. */
+  /** A hook put off a message, and later ones wait for it: sending goes on. */
   isPutOff?: true;
   /** A limit of the gateway's own settings, which ends by itself. */
   isOwnLimit?: true;
@@ -472,7 +491,7 @@ export interface AuditEntry {
   action: string;
   target?: string;
   details?: unknown;
-  /** `asked`: it asked for a confirmation, and did nothing. */
+  /** `asked`: the command asked for a confirmation, and did nothing. */
   outcome: "done" | "failed" | "refused" | "asked";
 }
 
@@ -504,7 +523,7 @@ export interface HookStateStore {
 export interface KeyValueStore {
   get(scope: string, key: string): Promise<unknown>;
   set(scope: string, key: string, value: unknown): Promise<void>;
-  /** On disk when it returns, for what the end of the process leaves no time for. */
+  /** The value is on disk when it returns: for facts that the end of the process leaves no time for. */
   setNow(scope: string, key: string, value: unknown): void;
   delete(scope: string, key: string): Promise<void>;
   list(scope: string, prefix: string): Promise<{ key: string; value: unknown }[]>;
@@ -526,7 +545,7 @@ export interface WebChatMessage {
   id: number;
   roomId: string;
   threadId?: string;
-  /** Absent for what the gateway posted. */
+  /** Absent for messages of the gateway. */
   userId?: string;
   userName?: string;
   text: string;
@@ -545,7 +564,10 @@ export interface WebChatChange {
   message: WebChatMessage;
 }
 
-/** Where a list ends: after so many, or before it has more bytes than that. It has one at least, whatever its length. */
+/**
+ * The end of a list: after `limit` entries, or before it has more than `maxBytes` bytes. The list has one entry at least, regardless of its
+ * length.
+ */
 export interface Most {
   limit: number;
   maxBytes?: number;
@@ -556,7 +578,7 @@ export interface WebChatStore {
   saveRoom(room: WebRoom): Promise<void>;
   /** Posts once per nonce: a second call with it gives the first message. */
   post(message: Omit<WebChatMessage, "id">, nonce: string): Promise<WebChatChange>;
-  /** Undefined when it is gone. Without `at` the words did not change (a reaction): `editedAt` stays as it is. */
+  /** Undefined when the message is gone. Without `at` the words did not change (a reaction): `editedAt` stays as it is. */
   edit(
     id: number,
     change: { text: string; body?: Record<string, unknown>; at?: number },
@@ -599,23 +621,23 @@ export interface Store {
   sla: SlaStore;
   missions: MissionStores;
   alerts: AlertStore;
-  /** Facts of one adapter or part that are read all the time: in memory, as text. What is read now and then is in `keyValue`. */
+  /** Facts of one adapter or part that are read all the time: in memory, as text. Facts that are read now and then are in `keyValue`. */
   cursors(scope: string): CursorStore;
-  /** A secret that this installation made for itself on first use (a signing key); the same ever after. */
+  /** A secret that this installation made for itself on first use (a signing key); it never changes. */
   ownSecret(name: string): Promise<string>;
   /** The owner's login token, which this installation creates for itself. It is not in the database. */
   consoleToken(): string;
   /** The clock was set by `stepMs`: stored runs, tasks, pending work and SLA announcements that wait keep the length of their wait. */
   shiftWaits(stepMs: number): Promise<void>;
-  /** Deletes what is older or more than the retention allows; resolves with rows removed, by table. */
+  /** Deletes rows that are older or more than the retention allows; resolves with rows removed, by table. */
   sweep(now: number): Promise<Record<string, number>>;
   /** Resolves when all that is committed so far is durable: with `durability: full` it survives a power cut, too. */
   durable(): Promise<void>;
-  /** Resolves when all that was given to it so far is durable, also what is not committed yet. */
+  /** Resolves when all writes that the store received so far are durable, also those that are not committed yet. */
   written(): Promise<void>;
   /** Rejects with the error that writes would meet, or with the damage that is known. */
   check(): Promise<void>;
-  /** What is known to be wrong with the files, without touching them. */
+  /** Known problems of the files, without touching them. */
   health(): StoreHealth;
   /** Checks the whole database once a day, however often it is called; damage is in `health()` then. Rejects when the check cannot run. */
   verify(now: number): Promise<void>;

@@ -1,10 +1,10 @@
 /**
- * One seam: "there is something to do for key K at time T, one at a time per key". It wakes a key; the store's rows say
- * what there is to do. It is a keyed queue and a timer (`lib/concurrency/work.ts`).
+ * One seam: "there is something to do for key K at time T, one at a time per key". It wakes a key; the store's rows show the work to do. It
+ * is a keyed queue and a timer (`lib/concurrency/work.ts`).
  */
 export interface Work {
   /**
-   * Processes `key` as soon as there is room, or at `atMs` (ms since the epoch). Two calls before a pass began are one pass; a call
+   * Processes `key` as soon as there is room, or at `atMs` (ms since the epoch). Two calls before a pass started are one pass; a call
    * during a pass makes another right after it; the earliest time asked for wins.
    */
   wake(key: string, atMs?: number): void;
@@ -14,5 +14,8 @@ export interface Work {
   stop(): Promise<void>;
 }
 
-/** Does what is due for a key. A number = it is called again at that time (ms since the epoch). Throwing is reported, and it is called again with back-off. */
+/**
+ * Does the due work of a key. A number = it is called again at that time (ms since the epoch). A thrown error is reported, and it is called
+ * again with back-off.
+ */
 export type ProcessDue = (key: string) => Promise<number | undefined>;

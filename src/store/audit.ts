@@ -30,7 +30,7 @@ export function createAudit({ database, read, write }: Connection): AuditStore {
   );
   const recent = boundedMap<{ id: number; at: number }>();
 
-  /** May run twice: the row of a write that was undone is not there, and a new one is written. */
+  /** May run twice: the row of a write that was undone is gone, and a new one is written. */
   function put(entry: Omit<AuditEntry, "id">): void {
     const { at, operator, action, target = null, details, outcome } = entry;
     const key = foldKey(entry);
@@ -59,7 +59,7 @@ export function createAudit({ database, read, write }: Connection): AuditStore {
 
 /**
  * Refused commands, and all commands of people without a role, are one row per person, command and outcome in an hour: anybody can send
- * them without end, and they must not displace what operators did. Undefined: a row of its own.
+ * them without end, and they must not displace the actions of operators. Undefined: a row of its own.
  */
 function foldKey({ operator, action, target, outcome }: Omit<AuditEntry, "id">): string | undefined {
   if (action !== "command" || (outcome !== "refused" && operator.role !== undefined)) return undefined;

@@ -1,4 +1,4 @@
-/** One SQLite file and what the repositories need of it: grouped writes, reads of committed data, errors for people. */
+/** An SQLite file with the functions that the repositories need of it: grouped writes, reads of committed data, errors for people. */
 import { dirname } from "node:path";
 import type Database from "better-sqlite3";
 import { GroupCommit, type GroupCommitOptions, type TransactionParts } from "../fast/group-commit.js";
@@ -11,18 +11,24 @@ export interface Connection {
   readonly database: Database.Database;
   /** Runs the job in the next shared transaction; resolves when it is durable. The job may be run twice. */
   write<T>(job: () => T): Promise<T>;
-  /** The same, and resolves after its commit: a process that is killed loses nothing of it, a power cut may until `durable`. */
+  /** Runs the job as `write` does, and resolves after its commit: a killed process loses nothing of it, a power cut may until `durable`. */
   commit<T>(job: () => T): Promise<T>;
   /** Resolves when all that is committed so far is durable. */
   durable(): Promise<void>;
-  /** For writes that are put together with others of their transaction: told when one begins, anew or again, before it ends, and when it is committed. */
+  /**
+   * For writes that are put together with others of their transaction: called when a transaction starts, for the first time or again,
+   * before it ends, and when it is committed.
+   */
   onTransaction(parts: TransactionParts): void;
-  /** Runs the job at once. Jobs run between transactions, so they only see what is committed. */
+  /** Runs the job at once. Jobs run between transactions, so they only see committed data. */
   read<T>(job: () => T): Promise<T>;
   close(): Promise<void>;
 }
 
-/** `full`: an acknowledged write survives a power cut. `normal`: it survives a crash of the process, not of the machine. `none` is for tests. */
+/**
+ * `full`: an acknowledged write survives a power cut. `normal`: it survives a crash of the process, not of the machine. `none` is for
+ * tests.
+ */
 export type Durability = "full" | "normal" | "none";
 
 export interface OpenOptions {
@@ -55,7 +61,7 @@ export function openDatabase(
     database = openSqlite(file, { readonly, fileMustExist: mustExist, timeout: BUSY_TIMEOUT_MS });
     // Reads the header, so that a file which is no database is found now and not at the first write.
     database.pragma("schema_version");
-    // Only of a new file. A commit writes whole pages, and rows of messages stand one behind the other: half as many pages of twice the size.
+    // Only for a new file. A commit writes whole pages, and rows of messages follow each other: half as many pages of twice the size.
     if (!readonly) database.pragma("page_size = 8192");
     if (!readonly) database.pragma("journal_mode = WAL");
     // `full` is NORMAL plus a sync of the log after every commit: see wal-sync.ts.

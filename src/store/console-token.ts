@@ -14,12 +14,12 @@ import { errorCode, storeError } from "./errors.js";
 
 const TOKEN_BYTES = 32;
 
-/** What a disk that was full or failed leaves of the file, or an editor, is shorter. */
+/** A shorter text is the rest of a file that a full or failed disk, or an editor, left. */
 const MIN_CHARACTERS = 24;
 
 /**
  * Creates the token when there is none. A removed file is replaced by a new token at the next start, and so is a token that could be
- * guessed: `replaced` is called with what happened and what to do.
+ * guessed: `replaced` is called with the event and the next step.
  */
 export function keepConsoleToken(file: string, replaced: (message: string) => void): string {
   const token = readConsoleToken(file);
@@ -48,14 +48,14 @@ export function resetConsoleToken(file: string): string {
 /** The first start creates the token a moment after it opened the database. */
 const CREATED_WITHIN_MS = 10_000;
 
-/** Whether the token is another one than the last start read, as far as the files say. */
+/** Whether the token differs from the one that the last start read, as far as the files show. */
 export function isResetSinceStart({ token, database }: DatabaseFiles): boolean {
   const startedAt = openedAt(database);
   const writtenAt = statSync(token, { throwIfNoEntry: false })?.mtimeMs;
   return startedAt !== undefined && writtenAt !== undefined && writtenAt > startedAt + CREATED_WITHIN_MS;
 }
 
-/** Undefined when there is none yet. Throws TOKEN_UNREADABLE when this user may not read it, and when it is no file. */
+/** Undefined when there is no token yet. Throws TOKEN_UNREADABLE when this user may not read it, and when it is no file. */
 export function readConsoleToken(file: string): string | undefined {
   const kind = specialKind(file) ?? (isFolder(file) ? "a folder" : undefined);
   // Reading a pipe waits for its writer, without an end.
@@ -78,7 +78,7 @@ export function readConsoleToken(file: string): string | undefined {
   }
 }
 
-/** Whole or not at all, also when the machine stops in between. */
+/** Writes the token whole or not at all, also when the machine stops in between. */
 function writeConsoleToken(file: string, token: string): string {
   const partial = `${file}.new`;
   try {

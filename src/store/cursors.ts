@@ -2,7 +2,7 @@
 import type { CursorStore } from "../domain/chat/adapter.js";
 import type { Connection } from "./connection.js";
 
-/** Reads all of them once; every scope has its own keys. */
+/** Reads all cursors once; every scope has its own keys. */
 export function createCursors({ database, write }: Connection): (scope: string) => CursorStore {
   const upsert = database.prepare<[string, string, string]>(
     "INSERT INTO cursors (scope, key, value) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",

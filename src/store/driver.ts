@@ -13,7 +13,7 @@ export type DriverPackage = "better-sqlite3" | "better-sqlite3-node20";
 export const SUPPORTED_NODE = ">=20.19 <21 || >=22.14";
 export const RECOMMENDED_NODE = "Node 24 or 26 (long-term support)";
 
-/** What `process.versions` says: the version of Node, and the newest Node-API version that it offers. */
+/** The fields of `process.versions`: the version of Node, and the newest Node-API version that it offers. */
 export interface NodeVersions {
   node: string;
   napi?: string;
@@ -31,12 +31,12 @@ export function chooseDriver({ node, napi }: NodeVersions): DriverPackage {
   });
 }
 
-/** Opens a database file with the driver for this Node. Throws NODE_UNSUPPORTED, STORE_DRIVER_MISSING, or what SQLite throws. */
+/** Opens a database file with the driver for this Node. Throws NODE_UNSUPPORTED, STORE_DRIVER_MISSING, or SQLite's errors. */
 export function openSqlite(file: string, options?: Database.Options): Database.Database {
   return new (loadDriver(chooseDriver(process.versions)))(file, options);
 }
 
-/** Closes it and leaves its log as it is: the last connection that closes and may write would move the log into the file. */
+/** Closes the database and leaves its log as it is: the last connection that closes and may write would move the log into the file. */
 export function closeLeavingLog(database: Database.Database, file: string): void {
   let reader: Database.Database | undefined;
   try {

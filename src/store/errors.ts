@@ -1,4 +1,4 @@
-/** Turns what SQLite and the file system throw into the one error type: which file, and what the operator can do. */
+/** Turns errors of SQLite and the file system into the one error type: which file, and the operator's next step. */
 import { HookgateError } from "../lib/errors.js";
 
 interface Remedy {
@@ -68,17 +68,17 @@ const REMEDIES: readonly [RegExp, Remedy][] = [
   [/^SQLITE_(BUSY|LOCKED|PROTOCOL)/, LOCKED],
   [/^(SQLITE_(READONLY|PERM|AUTH)|EACCES|EPERM|EROFS)/, READ_ONLY],
   [/^SQLITE_CANTOPEN/, CANNOT_OPEN],
-  // The last one: its log's index could not grow.
+  // For the last code: the index of the log could not grow.
   [/^(SQLITE_FULL|ENOSPC|EDQUOT|SQLITE_IOERR_SHMSIZE)/, FULL],
   [/^SQLITE_IOERR_SHORT_READ/, CUT_SHORT],
   [/^(SQLITE_IOERR|EIO$)/, DISK_FAILED],
   [/^SQLITE_(CORRUPT|NOTADB|FORMAT)/, CORRUPT],
 ];
 
-/** What SQLite says, under its general code, of a statement that does not fit the tables. */
+/** Messages of SQLite, under its general code, about a statement that does not fit the tables. */
 const SCHEMA_ERROR = /^(no such (table|column|index)|table .* has no column)/;
 
-/** The error for the person who must act. One that is already ours passes unchanged. */
+/** The error for the person who must act. An error that is already ours passes unchanged. */
 export function storeError(thrown: unknown, file: string): HookgateError {
   if (thrown instanceof HookgateError) return thrown;
   const code = errorCode(thrown);
@@ -94,7 +94,7 @@ export function storeError(thrown: unknown, file: string): HookgateError {
   });
 }
 
-/** The same for the history, which needs no backup: a gateway starts without it. */
+/** The error for the history, which needs no backup: a gateway starts without it. */
 export function historyError(thrown: unknown, file: string): HookgateError {
   const error = storeError(thrown, file);
   if (error.code !== "STORE_CORRUPT") return error;

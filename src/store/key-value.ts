@@ -1,4 +1,7 @@
-/** Small facts by scope: those of plugins, and those of the product (`core:…`). A key that begins with the prefix is found by range, so `%` and `_` mean themselves. */
+/**
+ * Small facts by scope: those of plugins, and those of the product (`core:…`). A key that starts with the prefix is found by range, so
+ * `%` and `_` mean themselves.
+ */
 import type { KeyValueStore } from "../domain/store.js";
 import type { Connection } from "./connection.js";
 

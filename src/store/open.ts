@@ -62,21 +62,21 @@ export interface StoreOptions {
   retention: Retention;
   clock: Clock;
   logger: Logger;
-  /** What must not reach the journal's file. May grow while the store is open. */
+  /** Secrets that must not reach the journal's file. May grow while the store is open. */
   secrets?: (string | undefined)[];
   /** False: only look, beside a gateway that may be running; every write is refused. */
   exclusive?: boolean;
   /** Starts with an empty database although the history of another one is there; that history is moved aside. */
   newDatabase?: boolean | undefined;
-  /** How long a lock that another program holds on the file is waited for. */
+  /** How long the start waits for a lock that another program holds on the file. */
   lockWaitMs?: number;
-  /** Another one in tests. */
+  /** Another disk in tests. */
   disk?: Disk;
 }
 
 const LOCK_WAIT_MS = 5000;
 
-/** Rejects with a STORE_… error that names the file and says what to do. */
+/** Rejects with a STORE_… error that names the file and the next step. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { files, durability, cleanUp } = locate(options);
   const file = files.database;
@@ -106,7 +106,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       });
       ({ database, checkedAt, mark } = own);
       for (const loss of own.losses) damage.remark(loss);
-      // A start that fails is no crash. One that found a loss only logs it: then the next start is to warn, too.
+      // A start that fails is no crash. A start that found a loss only logs it: then the next start has to warn, too.
       if (own.losses.length === 0) forget = forgetOwner(database);
     }
     const { clock, lockWaitMs = LOCK_WAIT_MS } = options;
@@ -135,7 +135,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
-/** A start that fails is no crash. When that cannot be written, the next start looks for what was lost, and is to find the log. */
+/** A start that fails is no crash. When that cannot be written, the next start looks for losses, and must find the log. */
 function closeFailed(database: Database, file: string, forget: (() => void) | undefined): void {
   try {
     forget?.();
@@ -197,7 +197,7 @@ async function assemble(
     verify,
     async close() {
       await journal.close();
-      // Where this fails, the next start looks for what was lost, as after a crash.
+      // Where this fails, the next start looks for losses, as after a crash.
       if (!mode.readonly) await connection.commit(forget).catch(() => {});
       await connection.close();
       damage.close();
@@ -212,7 +212,7 @@ function locate({ url, durability }: StoreOptions): {
   cleanUp?: () => void;
 } {
   if (url !== ":memory:") return { files: databaseFiles(url), durability };
-  // A real file, so that WAL, the journal's own file and the reading connection are what they are in earnest.
+  // A real file, so that WAL, the journal's own file and the reading connection are the same as in use.
   const folder = mkdtempSync(join(tmpdir(), "hookgate-"));
   return {
     files: filesBeside(join(folder, "hookgate.db")),

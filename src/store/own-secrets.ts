@@ -1,4 +1,4 @@
-/** Secrets that this installation made for itself: the same for ever once made. */
+/** Secrets that this installation made for itself: once made, they never change. */
 import { newToken } from "../lib/id.js";
 import type { Connection } from "./connection.js";
 

@@ -1,4 +1,4 @@
-/** What `hookgate check` asks of the database, while a gateway may run. Writes nothing. */
+/** The reads that `hookgate check` needs of the database, while a gateway may run. Writes nothing. */
 import { existsSync } from "node:fs";
 import type { TriggerState } from "../domain/automation.js";
 import { stateOf, type TriggerRow } from "./automation/triggers.js";
@@ -15,7 +15,7 @@ export function readTriggers(file: string): Map<string, TriggerState> {
   return new Map(rows.map((row) => [row.hook_id, stateOf(row)]));
 }
 
-/** Cursors of a scope whose key begins so; none when the database cannot be read. */
+/** Cursors of a scope whose key starts with `prefix`; none when the database cannot be read. */
 export function readCursors(file: string, scope: string, prefix: string): { key: string; value: string }[] {
   const rows = readAll<{ scope: string; key: string; value: string }>(file, "SELECT scope, key, value FROM cursors");
   return (rows ?? []).filter((row) => row.scope === scope && row.key.startsWith(prefix));

@@ -1,6 +1,6 @@
 /**
- * Deletes what is too old or too much, a little at a time, so that messages never wait for it. Unfinished rows are never
- * touched. An event's key is remembered for `dedup_for` even when its row has to go.
+ * Deletes rows that are too old or too many, a little at a time, so that messages never wait for it. Unfinished rows are never touched. An
+ * event's key is remembered for `dedup_for` even when its row has to go.
  */
 import type { Store } from "../domain/store.js";
 import { DAY_MS } from "../lib/time/duration.js";
@@ -10,15 +10,15 @@ import type { InboxSeen } from "./messages/inbox-seen.js";
 
 /** Rows looked at in one transaction. */
 const CHUNK = 500;
-/** For this long it is known what an expired button did, for a person who presses it after all. */
+/** The action of an expired button is kept for this time, for a person who presses the button after all. */
 const EXPIRED_TOKENS_MS = 7 * DAY_MS;
 
 interface SweptTable {
   name: string;
   key: string;
-  /** When a row was made: rises with the key. */
+  /** The time when a row was made: rises with the key. */
   made: string;
-  /** When it was done with; null = it must stay. */
+  /** The time when the row was settled; null = it must stay. */
   settled: string;
 }
 
@@ -74,7 +74,7 @@ function createTableSweep(
   );
   const remove = database.prepare<[number]>(`DELETE FROM ${name} WHERE ${key} = ?`);
 
-  /** Returns what it found and changes nothing outside the database: a write may be run twice. */
+  /** Returns the rows that it found and changes nothing outside the database: a write may be run twice. */
   const removeSome = (afterKey: number, excess: number, before: number, now: number) => {
     let removed = 0;
     let last = afterKey;

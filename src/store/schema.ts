@@ -8,7 +8,7 @@ import { HookgateError } from "../lib/errors.js";
 import { storeError } from "./errors.js";
 
 export interface Schema {
-  /** In its table `hookgate_schema`. */
+  /** The name in its table `hookgate_schema`. */
   readonly name: string;
   /** For people. */
   readonly what: string;
@@ -83,7 +83,7 @@ function foreign(file: string, schema: Schema, name: string): HookgateError {
   });
 }
 
-/** Before there was a schema.sql, the list of migrations said what a file is. */
+/** Before there was a schema.sql, the list of migrations showed the kind of a file. */
 function withoutName(database: Database, file: string, schema: Schema): HookgateError {
   const isOld = database
     .prepare(
@@ -100,7 +100,7 @@ const tooOld = (file: string) =>
     hint: "Move the database and the files beside it to another folder; the start then creates an empty database.",
   });
 
-/** Beside this file in the sources; in dist, all that is bundled lies in dist/src. */
+/** The file is beside this file in the sources; in dist, all bundled code is in dist/src. */
 function textOf({ file }: Schema): string {
   const bundled = new URL(`./store/${file}`, import.meta.url);
   return readFileSync(existsSync(bundled) ? bundled : new URL(`./${file}`, import.meta.url), "utf8");

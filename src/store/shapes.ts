@@ -1,4 +1,6 @@
-/** Whether JSON from the database has the shape that the code reads without asking. A hand in the file may have changed it. */
+/**
+ * Whether JSON from the database has the shape that the code reads without checks. A change of the file by hand may have changed the shape.
+ */
 import type { InboundEvent } from "../domain/chat/event.js";
 import type { OutboundMessage } from "../domain/chat/message.js";
 import type { DeliveryPart } from "../domain/store.js";
@@ -20,7 +22,7 @@ export function parseEvent(json: string): InboundEvent {
 
 const ADDRESS = ["platform", "botId", "chatId"];
 
-/** Throws when it is no JSON, or of another shape. */
+/** Throws when the text is no JSON, or of another shape. */
 export function parseDeliveryData<Data>(json: string): Data {
   const data: unknown = JSON.parse(json);
   const isWhole =

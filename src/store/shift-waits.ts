@@ -1,11 +1,14 @@
-/** The clock was set: what waits for a length of time keeps it. Messages, deliveries and pauses are moved by the parts that hold them. */
+/**
+ * The clock was set: work that waits for a length of time keeps that length. The parts that hold messages, deliveries and pauses move
+ * those.
+ */
 import type { Clock } from "../lib/time/clock.js";
 import { WAITS } from "./automation/run-rows.js";
 import type { Connection } from "./connection.js";
 
 /**
- * Moves stored runs, tasks, pending work and SLA announcements that wait by `stepMs`. The times of other runs are moved where they are later
- * than now: a cooldown and an hourly rate count from them, also after a start.
+ * Moves stored runs, tasks, pending work and SLA announcements that wait by `stepMs`. The times of other runs are moved where they are
+ * later than now: a cooldown and an hourly rate count from them, also after a start.
  */
 export function createShiftWaits({ database, write }: Connection, clock: Clock): (stepMs: number) => Promise<void> {
   const shifts = [

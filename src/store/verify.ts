@@ -10,7 +10,10 @@ export interface VerifyFacts {
 }
 export type Verdict = { isSound: true } | { isSound: false; code: string; message: string; hint: string | undefined };
 
-/** Call it often: it does something once a day, and when damage is suspected. `checkedAt`: when the start checked the file, if it did. Rejects when the check cannot run. */
+/**
+ * Call it often: it does something once a day, and when damage is suspected. `checkedAt`: when the start checked the file, if it did.
+ * Rejects when the check cannot run.
+ */
 export function createVerify(
   file: string,
   damage: Damage,

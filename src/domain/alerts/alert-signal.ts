@@ -1,19 +1,19 @@
-/** What raises, changes and ends an alert. SLA clocks are its first source; anything that may break can be another. */
+/** The signals that raise, change and end an alert. SLA clocks are its first source; anything that may break can be another. */
 import type { WatchedEntity } from "./watched.js";
 
 export type Severity = "info" | "warning" | "high" | "critical";
 
 export interface AlertSignal {
-  /** Alerts are told apart by it: the same fingerprint is the same alert, and a higher `episode` begins it anew. */
+  /** It distinguishes alerts: the same fingerprint is the same alert, and a higher `episode` starts it again. */
   fingerprint: string;
   episode: number;
   /** `warned`: will break soon · `firing`: broken · `resolved`: no longer so (met, ended, moved) with `reason`. */
   state: "warned" | "firing" | "resolved";
   severity: Severity;
   title: string;
-  /** What makes it fire, in a sentence: `80 % of 4h passed`. */
+  /** The reason why it fires, in a sentence: `80 % of 4h passed`. */
   reason: string;
-  /** ms since the epoch; when what it says became true. */
+  /** ms since the epoch; the time when the reason became true. */
   at: number;
   source: {
     /** `sla`, `gateway`, `hook`, … */
@@ -32,9 +32,9 @@ export interface AlertSignal {
     elapsedMs: number;
     percentUsed: number;
     pausedFor?: string;
-    /** It ends because more time was given: what the clock waits for has not happened. */
+    /** The alert ends because people gave more time: the clock still waits for the same thing. */
     isPostponed?: true;
-    /** It ends because no policy is about it any more: with its policy, the same trouble comes back. */
+    /** The alert ends because no policy covers it any more: with its policy, the same trouble comes back. */
     isUnwatched?: true;
   };
   /** Names of routes (`alerts.routes`); the default route when absent. */
@@ -43,23 +43,23 @@ export interface AlertSignal {
   labels: Readonly<Record<string, string>>;
 }
 
-/** How the clock behind an alert stands now, and what it watches as it was told last. */
+/** The present state of the clock behind an alert, and the last known state of the entity that it watches. */
 export interface ClockStanding {
   entity: WatchedEntity;
   /** Working time; `leftMs` is negative when it is overdue. */
   elapsedMs: number;
   leftMs: number;
-  /** With what people added; the signal may be older. */
+  /** The target with the time that people added; the signal may be older. */
   targetMs: number;
   percentUsed: number;
-  /** What people have given it so far: a date, or time on top. Another one: it was moved. */
+  /** The time that people have given so far: a date, or time on top. A changed value means that the deadline was moved. */
   given: number;
   /** Absent while it is paused: the time is not known. */
   dueAt?: number;
   pausedFor?: string;
   /** How much of `targetMs` people added. */
   addedMs?: number | undefined;
-  /** Where the message that waits was copied to: a reply there reaches the customer. `link`: where its platform has links. */
+  /** The chat to which the waiting message was copied: a reply there reaches the customer. `link`: where its platform has links. */
   copy?: { place: string; link?: string | undefined } | undefined;
   /** `20 s + 30 s given by Olga`; absent when people added nothing. */
   extension?: string | undefined;

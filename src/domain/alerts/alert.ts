@@ -1,6 +1,6 @@
 /**
- * Alerts as they are kept: one row an episode of a fingerprint, its history, where it is told (places), the messages that tell it
- * (cards), what is said besides (notices), and silences. Writes resolve after their commit and reject as the rest of the store does.
+ * Alerts as they are kept: one row for each episode of a fingerprint, its history, the chats that show it (places), the messages that show
+ * it (cards), other messages about it (notices), and silences. Writes resolve after their commit and reject as the rest of the store does.
  */
 import type { AlertSignal, Severity } from "./alert-signal.js";
 
@@ -22,7 +22,10 @@ export const ALERT_STATES = [
 ] as const;
 export type AlertState = (typeof ALERT_STATES)[number];
 
-/** What no operator has comes before what one has, that before what one put off. What has ended keeps its order. */
+/**
+ * Alerts that no operator has come first, then those that an operator has, then those that an operator put off. Ended alerts keep their
+ * order.
+ */
 export const urgencyOf = ({ state }: Pick<Alert, "state">) => (isOpen(state) ? URGENCY.indexOf(state) : URGENCY.length);
 const URGENCY: readonly Alert["state"][] = ["firing", "warned", "acked", "snoozed", "silenced", "inhibited"];
 
@@ -30,10 +33,10 @@ export function isOpen(state: AlertState): boolean {
   return state !== "resolved" && state !== "expired";
 }
 
-/** What resolving an alert did to what it is about. */
+/** The effect that resolving an alert had on the task, mission or conversation that it is about. */
 export interface CauseEnd {
   isEnded: boolean;
-  /** For the history and the card: the reason that the person gave, and what became of the cause. */
+  /** For the history and the card: the reason that the person gave, and the outcome for the cause. */
   reason: string;
   /** For the person. */
   note: string;
@@ -43,7 +46,7 @@ export interface CauseEnd {
 export interface Actor {
   /** `web:1`, or a part of ours: `clock`, `rule`, `source`. */
   id: string;
-  /** As people would write it. */
+  /** Its name as people write it. */
   name: string;
   /** Where it came from: a platform, `api`, `sla`, … */
   source: string;
@@ -64,38 +67,41 @@ export interface TakenStep {
   to: readonly string[];
   mention: readonly string[];
   webhook?: string | undefined;
-  /** The accounts that `mention` meant then, as `platform:id`. Absent in what was stored without them. */
+  /** The accounts that `mention` meant then, as `platform:id`. Absent in steps that were stored without them. */
   called?: readonly string[];
   /** A person asked for it: its messages wait for no quiet hours. */
   isAsked?: true;
-  /** It notified none of its people. */
+  /** The step notified none of its people. */
   isUnreached?: boolean;
   /** Private chats that may have got it, when no other message of the step notifies its people. */
   direct?: string[];
   /** Chats whose page of it, or whose copy of one, may not have arrived: it is not certain that they notify a person. */
   inDoubtAt?: string[];
-  /** Chats that refused a page of it: whom it mentions was not notified there. */
+  /** Chats that refused a page of it: the people whom the page mentions were not notified there. */
   refusedAt?: string[];
 }
 
-/** What a route has sent because the alert was not acknowledged. */
+/** The messages that a route has sent because the alert was not acknowledged. */
 export interface Urging {
   reminders: number;
-  /** The time to the next is counted from here: the last one, or since it is to be reminded of. */
+  /** The time to the next reminder is counted from here: from the last reminder, or from the time since which reminders are due. */
   remindFrom?: number;
-  /** How many were taken; the key of a step's messages has its place among them. */
+  /** How many steps were taken; the key of a step's messages has its place among them. */
   steps: number;
-  /** Those, oldest first. Absent until one is taken, and in what was stored when they were only counted: they are the first ones of the route. */
+  /**
+   * The steps that were taken, oldest first. Absent until one is taken, and in alerts that were stored when steps were only counted: those
+   * are the first steps of the route.
+   */
   taken?: TakenStep[];
   /** The next step as cards show it: changed settings may have another. */
   next?: string;
   /** The people whom copies of its pages mention, each as `place among those taken, a space, name`. */
   copiedFor?: string[];
-  /** When the alert took this route, if that was later than it began to fire. */
+  /** When the alert took this route, if that was later than it started to fire. */
   since?: number;
 }
 
-/** What an alert was while its page was due and not posted, and until when. */
+/** The state of an alert while its page was due and not posted, and the time until which that lasts. */
 export interface Hold {
   state: AlertState;
   until: number;
@@ -110,28 +116,28 @@ export interface Alert {
   /** The state that its source reports, regardless of acknowledgements, snoozes and silences. */
   condition: "warned" | "firing";
   severity: Severity;
-  /** The latest of its source. */
+  /** The latest signal of its source. */
   signal: AlertSignal;
   raisedAt: number;
   /** When it came into its state. */
   since: number;
-  /** When it began to fire; absent while it is only a warning. */
+  /** When it started to fire; absent while it is only a warning. */
   firedAt?: number;
   endedAt?: number;
-  /** `until`: from then on it counts as not acknowledged. */
+  /** `until`: from then on the alert counts as not acknowledged. */
   ack?: { by: string; at: number; until?: number };
   /** When its last acknowledgement ended by itself. */
   lapsedAt?: number;
-  /** `byId`: the account of that person (`platform:id`), who is mentioned when it ends. */
+  /** `byId`: the account of that person (`platform:id`), who is mentioned when the snooze ends. */
   snooze?: { by: string; byId?: string; at: number; until: number };
-  /** Its snooze ended by itself, and no message has said so: a rule keeps the alert quiet. */
+  /** Its snooze ended by itself, and no message has reported that: a rule keeps the alert quiet. */
   woken?: { by: string; byId?: string };
   /** The silence, window or alert that keeps it quiet. */
   quietBy?: string;
-  /** Person who took it: `platform:id`; and as people write it. */
+  /** The person who took it: `platform:id`; and the name as people write it. */
   assignee?: { id: string; name: string };
   notes: AlertNote[];
-  /** Reminders said since it was last acknowledged or began, and escalation steps done; of all its routes together. */
+  /** Reminders sent since it was last acknowledged or started to fire, and escalation steps done; of all its routes together. */
   reminders: number;
   steps: number;
   /** Where its routes lead, as they were last followed. */
@@ -142,9 +148,11 @@ export interface Alert {
   escalateFrom?: number;
   /** A person asked for the next step now. */
   escalateNow?: Actor;
-  /** The first person who asked for an escalation since it came into its state: others are needed although an operator has the alert. */
+  /**
+   * The first person who asked for an escalation since the alert came into its state: others are needed although an operator has the alert.
+   */
   called?: { by: string; at: number };
-  /** When its source last spoke. */
+  /** When its source last reported. */
   confirmedAt: number;
   /** When to look at it again. */
   nextAt?: number;
@@ -155,7 +163,7 @@ export interface Alert {
 export interface AlertEvent {
   alertId: string;
   at: number;
-  /** What happened: `fire`, `ack`, `remind`, `note`, … */
+  /** The kind of the event: `fire`, `ack`, `remind`, `note`, … */
   event: string;
   from?: AlertState;
   to: AlertState;
@@ -175,12 +183,12 @@ export const STATE_WORDS: Record<AlertState, string> = {
   expired: "expired",
 };
 
-/** It ended because more time was given, and not because anything was done. */
+/** The alert ended because it got more time, and not because anything was done. */
 export function isPostponed({ state, signal }: Pick<Alert, "state" | "signal">): boolean {
   return state === "resolved" && signal.state === "resolved" && signal.clock?.isPostponed === true;
 }
 
-/** What has a clock is overdue or due soon; anything else fires. */
+/** An alert with a clock is overdue or due soon; any other alert fires. */
 export function stateWord({ state, signal }: Pick<Alert, "state" | "signal">): string {
   if (signal.clock !== undefined && state === "firing") return "overdue";
   if (signal.clock !== undefined && state === "warned") return "due soon";
@@ -188,7 +196,7 @@ export function stateWord({ state, signal }: Pick<Alert, "state" | "signal">): s
   return STATE_WORDS[state];
 }
 
-/** Where an alert is told. `quiet`: waits for the end of quiet hours and is told in the catch-up. */
+/** A chat that shows an alert. `quiet`: the alert waits for the end of quiet hours and is shown in the catch-up. */
 export interface Place {
   alertId: string;
   /** A formatted address. */
@@ -198,23 +206,26 @@ export interface Place {
   dueAt: number;
 }
 
-/** A place as it is kept: `cardId` when it is told there; neither that nor waiting: it was over before it could be. */
+/**
+ * A place as it is kept. It has a `cardId` when a card there shows the alert. With neither that nor waiting, the alert was over before it
+ * could be shown.
+ */
 export interface KnownPlace extends Place {
   isWaiting: boolean;
   cardId?: string;
-  /** That card shows other alerts, too. */
+  /** The card shows other alerts, too. */
   isShared: boolean;
   /** Where the alert went when it left this chat. */
   movedTo?: readonly string[];
 }
 
-/** One message at one destination, for one alert or for a list of them. */
+/** A message at a destination, for one alert or for a list of them. */
 export interface AlertCard {
   id: string;
   destination: string;
   /**
-   * `alert`: one alert (its newest episode) · `list`: many of a group · `rest`: everything else that came at once · `catch-up`: after quiet
-   * hours.
+   * `alert`: one alert (its newest episode) · `list`: many of a group · `rest`: everything else that came at once · `catch-up`: after
+   * quiet hours.
    */
   kind: "alert" | "list" | "rest" | "catch-up";
   /** The group, or for `alert` its fingerprint. */
@@ -224,7 +235,7 @@ export interface AlertCard {
   /** The delivery that posts it, known before it is enqueued. */
   deliveryId: string;
   isPosted: boolean;
-  /** Counts changes of what it shows; shown when both are equal. */
+  /** Counts changes of its content. The card shows the newest content when both numbers are equal. */
   wanted: number;
   shown: number;
   shownAt: number;
@@ -232,33 +243,36 @@ export interface AlertCard {
   /** The delivery that showed it last, until it is known to have arrived. */
   unsettled?: string;
   unsettledSince?: number;
-  /** It could not be told here, and was told elsewhere. */
+  /** The time when the card could not be posted here, and the alert was shown elsewhere. */
   failedAt?: number;
   isClosed: boolean;
   /** When it is drawn again by itself. */
   redrawAt?: number;
 }
 
-/** What a notice says. What is asked of a page has a field; of its sentences only that a person was not notified is asked (`alerts/steps/call.ts`). */
+/**
+ * The words of a notice. Each fact that code needs about a page has a field. Code searches the sentences only for one fact: that a person
+ * was not notified (`alerts/steps/call.ts`).
+ */
 export interface NoticeWords {
   /** The first names the step or the reminder. */
   sentences: readonly string[];
-  /** The step that a page takes: its place in the settings, from 1. Absent in a message that only says what is new of a step. */
+  /** The step that a page takes: its place in the settings, from 1. Absent in a message that only reports news of a step. */
   step?: number;
   /** The people of a page in a private chat, by name. */
   sentTo?: string;
-  /** When it was due, in the quiet hours of its chat: its sentences say that it waited. */
+  /** The time when it was due, in the quiet hours of its chat: its sentences mention that it waited. */
   waitedSince?: number | undefined;
-  /** It is posted here because another chat did not take it in time, or because that is not known. */
+  /** The notice is posted here because another chat did not take it in time, or because that is not known. */
   copy?: NoticeCopy;
 }
 
 export interface NoticeCopy {
-  /** What became of the page: `did not arrive`. */
+  /** The outcome of the page: `did not arrive`. */
   fate: string;
-  /** The same with its chat, in brackets. */
+  /** The outcome of the page with its chat, in brackets. */
   where: string;
-  /** Whom the copy does not notify. */
+  /** Sentences about the people whom the copy does not notify. */
   sentences: readonly string[];
 }
 
@@ -266,7 +280,7 @@ export interface NewNotice extends NoticeWords {
   alertId: string;
   destination: string;
   kind: "reminder" | "escalation" | "word";
-  /** The same of one alert at one destination is said once. */
+  /** Notices about one alert with the same key are sent once to a destination. */
   key: string;
   /** `platform:id`, `platform:role:id` or `everyone`, each followed by `|` and a name. */
   mentions: readonly string[];
@@ -275,7 +289,7 @@ export interface NewNotice extends NoticeWords {
 
 export interface Notice extends NewNotice {
   id: number;
-  /** Which delivery says it, once that is decided. */
+  /** The delivery that sends the notice, once that is decided. */
   deliveryId?: string;
   /** When it was handed to the outbox, the first time. */
   sentAt?: number;
@@ -288,10 +302,10 @@ export interface AlertChange {
   before: number | undefined;
   events: readonly AlertEvent[];
   places: readonly Place[];
-  /** Destinations that it is not told at any more, and where it is told instead. */
+  /** Destinations that do not show the alert any more, and the destinations that show it instead. */
   left: readonly { destination: string; movedTo: readonly string[] }[];
   notices: readonly NewNotice[];
-  /** What its cards show is another thing now. */
+  /** The cards of the alert have to show something else now. */
   redraw: boolean;
 }
 
@@ -328,27 +342,30 @@ export interface AlertStore {
   openWith(prefix: string): Promise<Alert[]>;
   /** Worst first, then oldest; with `afterId`, by id. */
   list(filter: AlertFilter): Promise<Alert[]>;
-  /** Those that got more time are not among `resolved`: what their clocks wait for has not happened. */
+  /**
+   * Numbers of alerts by state. Alerts that got more time are not counted as `resolved`, because their clocks still wait for the same
+   * thing.
+   */
   counts(filter: { cardId?: string }): Promise<Partial<Record<AlertState | "postponed", number>>>;
   /** Oldest first, the newest 200. */
   history(id: string): Promise<AlertEvent[]>;
-  /** What is due now, soonest first; and when something will be. */
+  /** Ids of the alerts that are due now, soonest first. `nextDue`: the time when an alert will be due. */
   due(now: number, limit: number): Promise<string[]>;
   nextDue(): Promise<number | undefined>;
 
   /** Places that wait, soonest first. */
   waiting(destination: string, limit: number): Promise<Place[]>;
-  /** What waits there for the end of quiet hours waits until then. */
+  /** Places there that wait for the end of quiet hours wait until this time. */
   postponePlaces(destination: string, dueAt: number): Promise<void>;
   /** Destinations with something to do. */
   busyDestinations(): Promise<string[]>;
-  /** Places get their card (`undefined`: nowhere, it was over before it was told), new cards are made; in one transaction. */
+  /** Gives places their card (`undefined`: none, the alert was over before it was shown) and creates new cards, in one transaction. */
   place(
     assigned: readonly { alertId: string; destination: string; cardId: string | undefined }[],
     made: readonly AlertCard[],
   ): Promise<void>;
   placesOf(alertId: string): Promise<KnownPlace[]>;
-  /** Alerts that a card told before they moved, and where to; newest episode first. */
+  /** Alerts that a card showed before they moved, with their new destinations; newest episode first. */
   movedFrom(cardId: string, limit: number): Promise<{ alert: Alert; movedTo: string[] }[]>;
   card(id: string): Promise<AlertCard | undefined>;
   /** The newest card with this key at a destination. */
@@ -358,44 +375,49 @@ export interface AlertStore {
   /** Cards that show something old, or whose last delivery is not known to have arrived. */
   stale(destination: string): Promise<AlertCard[]>;
   unsettled(destination: string): Promise<AlertCard[]>;
-  /** Those that are not closed, and whose last change did not arrive. */
+  /** Cards that are not closed, and whose last change did not arrive. */
   failedCards(destination: string): Promise<AlertCard[]>;
-  /** All but `wanted`, which only changes of alerts count up. */
+  /** Saves all fields but `wanted`, which only changes of alerts count up. */
   saveCard(card: AlertCard): Promise<void>;
-  /** It shows something else now. */
+  /** The card has to show something else now. */
   redraw(cardId: string): Promise<void>;
-  /** So do those whose time to be drawn again has come. */
+  /** Marks cards whose time to be drawn again has come. */
   redrawDue(destination: string, now: number): Promise<void>;
-  /** Sets future times of cards, places and notices there to now, where only a clock that was ahead can have written them. What was drawn then is drawn again. */
+  /**
+   * Sets future times of cards, places and notices there to now, where only a clock that was ahead can have written them. Cards drawn at
+   * those times are drawn again.
+   */
   takeBack(destination: string, now: number): Promise<void>;
-  /** How many cards there are drawn again by themselves, and when the next one is. */
+  /** How many cards there will be drawn again by themselves, and when the next one is due. */
   redraws(destination: string): Promise<{ count: number; nextAt?: number }>;
 
   /** Notices that are not enqueued yet, oldest first. */
   notices(destination: string, limit: number): Promise<Notice[]>;
-  /** Those that were due there then, without those that were dropped; oldest first. */
+  /** Notices that were due there at that time, without those that were dropped; oldest first. */
   noticesDueAt(destination: string, dueAt: number): Promise<Notice[]>;
-  /** They wait for other quiet hours. */
+  /** The notices wait for other quiet hours. */
   postponeNotices(ids: readonly number[], dueAt: number): Promise<void>;
-  /** Decides which delivery says them; undefined: none (they say nothing new). */
+  /** Decides which delivery sends the notices; undefined: none (they contain nothing new). */
   assignNotices(ids: readonly number[], deliveryId: string | undefined): Promise<void>;
-  /** Other notices have taken the place of these, which are not enqueued, and may come back to their chats. */
+  /** Other notices have replaced these, which are not enqueued, and may come back to their chats. */
   removeNotices(ids: readonly number[]): Promise<void>;
-  /** They are with the outbox, and looked after until they are settled. */
+  /** The outbox has these notices; they are watched until they are settled. */
   noticesSent(ids: readonly number[], now: number): Promise<void>;
-  /** Their delivery waited too long: they are said anew. */
+  /** The delivery of these notices waited too long: they are sent again. */
   requeueNotices(ids: readonly number[]): Promise<void>;
-  /** The pages of this delivery, which was given up or held, are said anew. Gives the chats that wait for that. */
+  /** Sends the pages of this delivery, which was given up or held, again. Resolves with the chats that wait for that. */
   reviveNotices(deliveryId: string): Promise<string[]>;
-  /** Those that are not known to have arrived, oldest first; a thousand at most. */
+  /** Notices that are not known to have arrived, oldest first; a thousand at most. */
   unsettledNotices(destination: string): Promise<Notice[]>;
-  /** What was posted there about this alert, with all else that the same messages are about; oldest first. */
+  /** Notices that were posted there about this alert, with all others in the same messages; oldest first. */
   postedWith(alertId: string, destination: string): Promise<Notice[]>;
-  /** The newest of each open alert there whose delivery has ended. */
+  /** The newest notice of each open alert there whose delivery has ended. */
   lastNotices(destination: string): Promise<Notice[]>;
   /** The ids of the alerts that the message of this delivery is about. */
   idsIn(deliveryId: string): Promise<string[]>;
-  /** The same notice at every destination: what an escalation step posted, and copies of what was lost. Also those whose key goes on after `:`. */
+  /**
+   * The same notice at every destination: pages of an escalation step, and copies of lost pages. Also notices whose key goes on after `:`.
+   */
   noticesWith(alertId: string, key: string): Promise<Notice[]>;
   settleNotices(ids: readonly number[]): Promise<void>;
   /** Escalations whose deliveries were given up or are held, newest first; a hundred at most. */

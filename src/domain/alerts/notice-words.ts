@@ -11,7 +11,7 @@ export const noticeSentences = ({ sentences, copy }: NoticeWords): readonly stri
   ...(copy?.sentences ?? []),
 ];
 
-/** Without where and when it is said. */
+/** The words of a notice, without its place and time. */
 export const noticeWords = ({ sentences, step, sentTo, waitedSince, copy }: NoticeWords): NoticeWords => ({
   sentences,
   step,
@@ -20,6 +20,9 @@ export const noticeWords = ({ sentences, step, sentTo, waitedSince, copy }: Noti
   copy,
 });
 
-/** Posted in a private chat: it mentions no one, and notifies its person. Its copies are in other chats, and notify those whom they mention. */
+/**
+ * The notice was posted in a private chat: it mentions no one, and notifies its person. Its copies are in other chats, and notify the
+ * people whom they mention.
+ */
 export const isPrivatePage = ({ sentTo, copy }: Pick<NoticeWords, "sentTo" | "copy">): boolean =>
   sentTo !== undefined && copy === undefined;

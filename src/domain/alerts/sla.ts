@@ -1,6 +1,6 @@
 /**
- * SLA clocks: how long something may take, how much of that has passed, and what was said about it. A clock is a row with its next
- * due time; what it announces is a row of its own, so that a crash neither loses an announcement nor repeats one.
+ * SLA clocks: how long something may take, how much of that has passed, and which announcements were made. A clock is a row with its next
+ * due time. Each of its announcements is a row of its own, so that a crash neither loses an announcement nor repeats one.
  */
 
 import { formatDuration } from "../../lib/time/duration.js";
@@ -25,7 +25,7 @@ export const SLA_MEASURE_NAMES: Readonly<Record<SlaMeasure, string>> = {
   resolution: "resolution",
 };
 
-/** What a clock has run. Working time is computed from it again, so another calendar changes the past as well. */
+/** The course of a clock. Working time is computed from it again, so another calendar changes the past as well. */
 export interface SlaCourse {
   /** The time from which it is computed … */
   since: number;
@@ -42,12 +42,13 @@ export interface SlaClock {
   /** The hash of the policy and its calendar with which it was computed. */
   policyHash: string;
   measure: SlaMeasure;
-  /** `next_response` runs once for each time that a customer waits: the message that began it. Empty for others. */
+  /** `next_response` runs once for each time that a customer waits: the message that started the wait. Empty for others. */
   cycle: string;
   state: "running" | "paused" | "ended";
   /**
-   * `late`: answered or done after it was due, or in time only after it got more time · `unanswered`: its conversation was closed without an answer · `withdrawn`: nothing was
-   * left to meet (cancelled, failed, deleted, no policy any more). The last two may have missed their target before (`breachedAt`).
+   * `late`: answered or done after it was due, or in time only after it got more time · `unanswered`: its conversation was closed without
+   * an answer · `withdrawn`: nothing was left to meet (cancelled, failed, deleted, no policy any more). The last two may have missed their
+   * target before (`breachedAt`).
    */
   outcome?: "met" | "late" | "unanswered" | "withdrawn";
   startedAt: number;
@@ -55,15 +56,15 @@ export interface SlaClock {
   course: SlaCourse;
   /** Working time that it may take. */
   targetMs: number;
-  /** Put on top of the target, or of a deadline, by people. */
+  /** Time that people put on top of the target, or of a deadline. */
   extendedMs: number;
   /** Absent while it is paused before its target is reached: the time is not known. */
   dueAt?: number;
   /** When there is something to announce next. */
   nextAt?: number;
-  /** Counts from 1; a due time that was moved after it was announced begins another. */
+  /** Counts from 1; a due time that was moved after it was announced starts another. */
   episode: number;
-  /** The highest share of the target that a warning of this episode told of. */
+  /** The highest share of the target that a warning of this episode reported. */
   warned?: number;
   /** When it was violated in this episode; another episode deletes it. */
   violatedAt?: number;
@@ -80,7 +81,7 @@ export interface SlaClock {
   /** A hook gave the answer that ended it. */
   isByHook?: boolean;
   pausedFor?: string;
-  /** As it was told last. */
+  /** The entity as its source last reported it. */
   entity: WatchedEntity;
 }
 
@@ -97,8 +98,8 @@ export interface SlaNews {
 }
 
 /**
- * pending: hooks were not asked · approved: they were, the alert is to be raised · raised: hooks are to be told · told · vetoed
- * (with `reason` and `by`) · failed: given up.
+ * pending: hooks were not asked · approved: hooks were asked, the alert has to be raised · raised: hooks have to be notified · told:
+ * hooks were notified · vetoed (with `reason` and `by`) · failed: given up.
  */
 export type SlaSaidStatus = "pending" | "approved" | "raised" | "told" | "vetoed" | "failed";
 
@@ -123,9 +124,9 @@ export type NewAnnouncement = Pick<SlaAnnouncement, "id" | "clockId" | "episode"
 
 /* ── conversations ─────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/** What the gateway saw a person or a hook do, stored in the transaction that settles the event. */
+/** An action of a person or a hook that the gateway saw. It is stored in the transaction that settles the event. */
 export interface ConversationSight {
-  /** Begins with `m<inbox id>`. */
+  /** Starts with `m<inbox id>`. */
   id: string;
   kind: "said" | "edited" | "deleted" | "reacted" | "moved";
   /** Where; for an answer through a bridge, where the customer is. */
@@ -141,47 +142,56 @@ export interface ConversationSight {
   guildId?: string;
   text?: string;
   emoji?: string;
-  /** `said`: what became of it, as in its inbox row. */
+  /** `said`: the outcome of the message, as in its inbox row. */
   outcome?: string;
   claimedBy?: string;
-  /** `said`: among us, where no one is a customer. */
+  /** `said`: a message among us, where no one is a customer. */
   isInternal?: boolean;
-  /** `said`: the reply of a claim or of a plugin's route, once it is sent; the id of the message that it answers. */
+  /** `said`: the message is the reply of a claim or of a plugin's route, once it is sent; this is the id of the message that it answers. */
   replyTo?: string;
-  /** `said`: a copy, once it is sent; the platform on which its author wrote. */
+  /** `said`: the message is a copy, once it is sent; this is the platform on which its author wrote. */
   copiedFrom?: string;
-  /** `said`: a hook did, on its own and not as the reply of its claim. */
+  /** `said`: a hook sent the message on its own, and not as the reply of its claim. */
   byHook?: boolean;
-  /** `said`: the row of the inbox that brought it; for what a hook says on its own, the newest one by then. An answer answers no later row. */
+  /**
+   * `said`: the row of the inbox that brought the message; for a message that a hook sends on its own, the newest row at that time. An
+   * answer answers no later row.
+   */
   inboxId?: number;
-  /** `edited`: no change by its author; hooks held or withheld its copy, or an operator released it, and `text` is what may be quoted now. */
+  /**
+   * `edited`: the author changed nothing; hooks held or withheld its copy, or an operator released it, and `text` holds the words that may
+   * be quoted now.
+   */
   copy?: "held" | "withheld" | "released";
   /** `moved`: where to. */
   toChatId?: string;
 }
 
-/** Passed to the gateway, which tells what it sees. */
+/** The gateway reports the actions of people and hooks in conversations to it. */
 export interface ConversationWatch {
   /** False: there is no SLA for conversations, and sights need not be kept. */
   isWanted(): boolean;
-  /** Whether it asks for what hooks say on their own, too. */
+  /** Whether it also needs the messages that hooks send on their own. */
   hearsHooks(): boolean;
   /** A sight is on disk. Must return at once and never throw. */
   seen(sight: ConversationSight): void;
 }
 
-/** One message of a case, as far as it matters. */
+/** A message of a case, as far as it matters. */
 export interface CaseTurn {
   messageId: string;
   by: "customer" | "us";
   at: number;
   /** The name of its author; absent where a hook answered. */
   name?: string;
-  /** The customer's: who wrote it, what, and which row of the inbox brought it. */
+  /** For a message of the customer: its author, its words, and the row of the inbox that brought it. */
   userId?: string;
   words?: string;
   inboxId?: number;
-  /** Hooks held its copy, so its words are not quoted: withheld with all corrections of it, until an operator releases it. */
+  /**
+   * Hooks held the copy of the message, so its words are not quoted: they are withheld with all corrections of it, until an operator
+   * releases it.
+   */
   withheld?: "held" | "withheld";
 }
 
@@ -214,11 +224,11 @@ export interface SlaCase {
 
 /* ── what is kept ──────────────────────────────────────────────────────────────────────────────────────────────── */
 
-/** One transaction. */
+/** Changes that are written in one transaction. */
 export interface SlaChange {
   clocks: readonly SlaClock[];
   announced: readonly NewAnnouncement[];
-  /** The case that the clocks are of, and the sights that made it what it is: those are done with. */
+  /** The case that the clocks belong to, and the sights that changed it: these sights are processed. */
   case?: SlaCase;
   seen?: readonly string[];
 }
@@ -233,7 +243,7 @@ export interface SlaFilter {
   limit: number;
 }
 
-/** What is counted of a policy in a span of days. */
+/** The counts of a policy in a span of days. */
 export interface SlaTally {
   policyId: string;
   measure: SlaMeasure;
@@ -248,21 +258,21 @@ export interface SlaTally {
   unanswered: number;
   /** Ended without anything to be met, and never violated. */
   withdrawn: number;
-  /** Given more time by people; they are among the others as well. */
+  /** Clocks that people gave more time; they are counted among the others as well. */
   extended: number;
 }
 
 export interface SlaStore {
-  /** Clocks, announcements, a case and what was seen of it: all or nothing. An announcement that is there already is left alone. */
+  /** Writes clocks, announcements, a case and its sights: all or nothing. An announcement that exists is left alone. */
   apply(change: SlaChange, now: number): Promise<void>;
   get(id: string): Promise<SlaClock | undefined>;
-  /** The clocks of an entity, at most 50: the open ones, one for each measure and policy, and the newest of what a customer waited for. */
+  /** The clocks of an entity, at most 50: the open ones, one for each measure and policy, and the newest ones of a customer's waits. */
   clocksOf(type: WatchedType, id: string): Promise<SlaClock[]>;
   /** Clocks with something to announce, the most urgent first. */
   due(now: number, limit: number): Promise<SlaClock[]>;
-  /** When the next one is due: one read of an index. */
+  /** When the next clock is due: one read of an index. */
   nextDue(): Promise<number | undefined>;
-  /** Open ones by their due time, paused ones last; ended ones newest first. */
+  /** Open clocks by their due time, paused ones last; ended ones newest first. */
   list(filter: SlaFilter): Promise<SlaClock[]>;
   count(filter: Pick<SlaFilter, "policyId" | "state">): Promise<number>;
   /** Entities with open clocks that were computed with other policies than these; by `seq` of their clocks. */
@@ -294,19 +304,19 @@ export interface SlaStore {
     }[]
   >;
 
-  /** Announcements that are not done with and whose time has come, in order. */
+  /** Announcements that are not finished and whose time has come, in order. */
   toAnnounce(now: number, limit: number): Promise<SlaAnnouncement[]>;
   nextAnnouncement(): Promise<number | undefined>;
   announcements(clockId: string): Promise<SlaAnnouncement[]>;
-  /** Its attempt is counted on disk. */
+  /** Counts the attempt of an announcement on disk. */
   beginAnnouncement(id: string): Promise<number>;
   updateAnnouncement(
     id: string,
     change: { status?: SlaSaidStatus; reason?: string; by?: string; news?: SlaNews },
   ): Promise<void>;
-  /** This one and every later one of the same clock wait until then. */
+  /** This announcement and every later one of the same clock wait until then. */
   postpone(clockId: string, dueAt: number, reason: string): Promise<void>;
-  /** Whether an alert of this episode was raised: only then is there one to end. */
+  /** Whether an alert of this episode was raised: only then is there an alert to end. */
   wasRaised(clockId: string, episode: number): Promise<boolean>;
 
   /** Conversations with sights that were not processed. */
@@ -321,7 +331,7 @@ export interface SlaStore {
   sweep(endedBefore: number): Promise<number>;
 }
 
-/** `20 s + 30 s given by Olga`: what the policy gives, and what people added. Undefined: they added nothing. */
+/** `20 s + 30 s given by Olga`: the time that the policy gives, and the time that people added. Undefined: people added none. */
 export function extensionText({ targetMs, addedMs = 0, extendedBy = [] }: SlaClock): string | undefined {
   if (addedMs === 0) return undefined;
   const by = extendedBy.length === 0 ? "" : ` by ${extendedBy.join(", ")}`;

@@ -1,6 +1,6 @@
 /**
- * What a deadline can be set on: tasks and missions (the orchestrator tells) and conversations (the gateway sees them). SLA clocks
- * know entities in this form only.
+ * The entities that can have a deadline: tasks and missions (the orchestrator reports them) and conversations (the gateway sees them). SLA
+ * clocks know entities in this form only.
  */
 import { z } from "zod";
 import { PLATFORMS } from "../chat/platform.js";
@@ -10,14 +10,14 @@ import { TASK_STATUSES } from "../orchestrator/task.js";
 /** An id of a platform, without the platform. */
 const plainId = z.string().regex(/^[^:]*$/);
 
-/** What all of them have. */
+/** The fields that all entities have. */
 const shared = z.object({
   id: z.string(),
   title: z.string(),
   /** ms since the epoch, all of them. */
   createdAt: z.number(),
   startedAt: z.number().optional(),
-  /** Does not run against its clock now (paused, awaiting approval, pending on the customer); says why. */
+  /** The reason why the entity does not run against its clock now (paused, awaiting approval, pending on the customer). */
   pausedFor: z.string().optional(),
   /** The person who works on it, as text for the card. */
   owner: z.string().optional(),
@@ -69,31 +69,31 @@ const conversation = shared.extend({
   }),
 });
 
-/** What `match` of an SLA policy may ask of each of them. */
+/** The facts that `match` of an SLA policy can ask of each type. */
 export const WATCHED = { task, mission, conversation };
 export type WatchedType = keyof typeof WATCHED;
 export const WATCHED_TYPES = ["task", "mission", "conversation"] as const satisfies readonly WatchedType[];
 
-/** As its owner puts it together. */
+/** An entity as its source reports it. */
 export type Watched<T extends WatchedType> = z.output<(typeof WATCHED)[T]> & Ended;
 /** Its facts, each of them named, with undefined where it has none. */
 export type FactsOf<T extends WatchedType> = { [K in keyof Required<Watched<T>["facts"]>]: Watched<T>["facts"][K] };
 
 interface Ended {
-  /** When it was over; by its deadline, the target is `met`. */
+  /** When the entity was over; by its deadline, the target is `met`. */
   endedAt?: number | undefined;
-  /** Over without having been done (failed, cancelled): clocks end, nothing was met. */
+  /** The entity is over without having been done (failed, cancelled): clocks end, nothing was met. */
   abandoned?: boolean | undefined;
 }
 
-/** Any of them, as it was stored. */
+/** An entity of any type, as it was stored. */
 export interface WatchedEntity extends z.output<typeof shared>, Ended {
   type: WatchedType;
   /** The entity's own word for its state: `in_progress`, `awaiting_approval`, … */
   status: string;
   deadline?: number | undefined;
   lastWords?: string | undefined;
-  /** What policies match on besides the above. */
+  /** The facts that policies match on besides the fields above. */
   facts: Readonly<Record<string, string | number | boolean>>;
 }
 

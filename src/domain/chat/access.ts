@@ -28,13 +28,13 @@ export const accessConfig = z.strictObject({
 });
 export type AccessConfig = z.output<typeof accessConfig>;
 
-/** Why a message is not answered although its place is listened to. */
+/** The reason why a message is not answered although the gateway listens to its chat. */
 export const NOT_ADDRESSED = "not addressed";
 export const OF_A_BOT = "written by a bot account";
 
 /**
- * Whether a payload of `message_received` comes from where the gateway does not listen: from people who may write anything, as often as
- * they like.
+ * Whether a payload of `message_received` comes from a chat where the gateway does not listen: from people who may write anything, as often
+ * as they like.
  */
 export function isOfStranger(point: string, payload: unknown): boolean {
   if (point !== "message_received" || typeof payload !== "object" || payload === null) return false;

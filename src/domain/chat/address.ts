@@ -20,7 +20,7 @@ export function formatAddress(at: Address): string {
   return at.threadId === undefined ? text : `${text}:${encoded(at.threadId)}`;
 }
 
-/** Asked for a dozen times a message, and almost never is there anything to encode. */
+/** Called a dozen times for each message, and almost never is there anything to encode. */
 function encoded(part: string): string {
   return part.includes(":") || part.includes("%") ? part.replace(/[%:]/g, encodeURIComponent) : part;
 }

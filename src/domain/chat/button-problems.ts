@@ -1,4 +1,4 @@
-/** What is wrong with what a button does, before a person presses it. */
+/** Problems of the action of a button, found before a person presses it. */
 
 import { isBlank } from "../../lib/markdown/clean.js";
 import { isWebAddress } from "../../lib/web-address.js";

@@ -8,7 +8,7 @@ export type OptionValue = string | number | boolean;
 
 export const OPTION_TYPES = ["string", "integer", "boolean"] as const;
 
-/** What the values of an option may come from. */
+/** The lists that the values of an option may come from. */
 export type ChoiceList =
   | "hooks"
   | "points"
@@ -44,27 +44,33 @@ export interface OptionSpec {
   type: (typeof OPTION_TYPES)[number];
   required?: boolean;
   choices?: readonly string[];
-  /** Choice → what it does: for completion, `/help NAME` and the docs. */
+  /** Choice → its effect: for completion, `/help NAME` and the docs. */
   choiceSummaries?: Readonly<Record<string, string>>;
   /** The last string option may take the rest of the line. */
   rest?: boolean;
   /** By position only when the option `action` is one of these; by name always. */
   only?: readonly string[];
-  /** Values of the option `action` that cannot be done without this one. The command itself says so to a person; a button with such a line is reported at load. */
+  /**
+   * Values of the option `action` that cannot be done without this one. The command itself reports that to a person; a button with such a
+   * line is reported at load.
+   */
   neededFor?: readonly string[];
-  /** By position, a word that stands alone and is none of its choices is the next option's: `/hooks deploy`. */
+  /** By position, a word that is alone and is none of its choices goes to the next option: `/hooks deploy`. */
   yields?: boolean;
   /** Other names under which it is understood. */
   also?: readonly string[];
-  /** Only as `--name` or `name=yes`: its bare word may be part of a text. */
+  /** The option is given only as `--name` or `name=yes`: its bare word may be part of a text. */
   spelled?: boolean;
-  /** Which list its values come from: for completion, and for a caller who left it out; `words` when there are none but those of `words`. */
+  /**
+   * The list that its values come from: for completion, and for a caller who left the option out; `words` when there are only the values of
+   * `words`.
+   */
   complete?: ChoiceList;
-  /** Other lists, by what the option `action` says. */
+  /** Other lists, by the value of the option `action`. */
   completeFor?: Readonly<Record<string, ChoiceList>>;
-  /** Offered behind the list: states and other words that the option takes as well; with `completeFor`, where that says `words`. */
+  /** Offered behind the list: states and other words that the option takes as well; with `completeFor`, where that is `words`. */
   words?: readonly string[];
-  /** Other words, by what the option `action` says; behind any list. */
+  /** Other words, by the value of the option `action`; behind any list. */
   wordsFor?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -86,7 +92,7 @@ export function mayUse(role: Role | undefined, { role: least }: Pick<CommandSpec
   return least === "anyone" || hasRole(role, least);
 }
 
-/** A fixed choice as people see it: with what it does, where that is declared. */
+/** A fixed choice as people see it: with its effect, where that is declared. */
 export function choiceText({ choiceSummaries }: OptionSpec, choice: string): string {
   const summary = choiceSummaries?.[choice];
   return summary === undefined ? choice : `${choice}: ${summary}`;
@@ -112,7 +118,7 @@ export function quoteValue(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&")}"`;
 }
 
-/** The same, quoted only when it has to be. Bare, a bracket would begin JSON, and dashes the name of an option. */
+/** A text as one value, quoted only when it has to be. Without quotes, a bracket would start JSON, and dashes the name of an option. */
 export function word(text: string): string {
   return /^(?!--|—)[^=]+$/.test(text) ? bareOrQuoted(text) : quoteValue(text);
 }
@@ -126,7 +132,10 @@ function bareOrQuoted(text: string): string {
   return /^(?![{[])[^\s"'“‘\\]+$/.test(text) ? text : quoteValue(text);
 }
 
-/** A value by its place, quoted only when it has to be. Free text (`rest`) ends its line and stays bare, except where a part of it would be read as an option or its own quotes would be lost. */
+/**
+ * A value by its place, quoted only when it has to be. Free text (`rest`) ends its line and stays bare, except where a part of it would be
+ * read as an option or its own quotes would be lost.
+ */
 export function placedOption(spec: Pick<CommandSpec, "options">, { rest }: OptionSpec, value: OptionValue): string {
   const text = String(value);
   const bare = rest ? text.trim() : word(text);

@@ -1,4 +1,4 @@
-/** What an adapter can bring in. Every event is stored under (platform, botId, chatId, eventId) before anything else happens. */
+/** The events that an adapter can bring in. Every event is stored under (platform, botId, chatId, eventId) before anything else happens. */
 import { type Address, formatAddress } from "./address.js";
 import type { OptionValue } from "./command.js";
 import type { InboundMessage } from "./message.js";
@@ -11,14 +11,17 @@ export interface InteractionRef {
   expiresAt: number;
   /** The acknowledgement promised a private answer. */
   isPrivate: boolean;
-  /** It can show one short private word (a refusal) and nothing else: Telegram's answer to a press. */
+  /** The interaction can show one short private text (a refusal) and nothing else: Telegram's answer to a press. */
   isNotice?: true;
-  /** The message that carried the button stays as it is: what is said comes beside it. */
+  /** The message that carried the button stays as it is: answers are posted beside it. */
   isFollowUp?: true;
 }
 
 interface EventBase {
-  /** Unique in its chat: the message id; for an edit `edit:<id>:<edited at>`, for a deletion `delete:<id>`; for an interaction `interaction:<id>`; … */
+  /**
+   * Unique in its chat: the message id; for an edit `edit:<id>:<edited at>`, for a deletion `delete:<id>`; for an interaction
+   * `interaction:<id>`; …
+   */
   eventId: string;
 }
 
@@ -90,7 +93,7 @@ export function addressOf(event: InboundEvent): Address {
   return threadId === undefined ? { platform, botId, chatId } : { platform, botId, chatId, threadId };
 }
 
-/** The same as one text. */
+/** The address of an event as one text. */
 export function conversationOf(event: InboundEvent): string {
   return formatAddress(addressOf(event));
 }

@@ -1,4 +1,4 @@
-/** Roles that may read what quotes a text. */
+/** Roles that may read texts which quote a message. */
 
 import type { Cause } from "../journal.js";
 import type { Role } from "./identity.js";
@@ -11,5 +11,5 @@ export interface About {
   payload?: unknown;
 }
 
-/** The role that may read what is about this: operator, or a higher one. */
+/** The role that may read texts about this: operator, or a higher one. */
 export type RoleToHear = (of: About) => Promise<Role>;

@@ -1,4 +1,4 @@
-/** People and what they may do. A person is a platform's numeric user id, never a name. */
+/** People and their rights. A person is a platform's numeric user id, never a name. */
 
 export const ROLES = ["viewer", "operator", "admin", "owner"] as const;
 export type Role = (typeof ROLES)[number];

@@ -1,10 +1,13 @@
-/** How long a message may be. A platform splits a long text into parts: a text without a limit becomes hundreds of them, and blocks its chat. */
+/**
+ * How long a message may be. A platform splits a long text into parts: a text without a limit becomes hundreds of them, and blocks its
+ * chat.
+ */
 import type { Card, OutboundMessage } from "./message.js";
 
 /** Characters of all texts of a message together. */
 export const MAX_CHARACTERS = 20_000;
 
-/** The message itself when it is short enough; else as much of its texts as may be sent, with an ending that says so. */
+/** The message itself when it is short enough; else as much of its texts as may be sent, with an ending that reports the cut. */
 export function shortenMessage(message: OutboundMessage): OutboundMessage {
   const size = charactersOf(message);
   if (size <= MAX_CHARACTERS) return message;
@@ -36,7 +39,7 @@ const ROOM = 10;
 
 type Take = (text: string) => string;
 
-/** Gives each text whole until there is no more room; that one is cut, and nothing is left of the next ones. */
+/** Gives each text whole until there is no more room; the text that does not fit is cut, and the next ones are dropped. */
 function cutter(size: number, format: OutboundMessage["format"]): Take {
   let left = MAX_CHARACTERS - ending(size).length - ROOM;
   return (text) => {
@@ -51,7 +54,7 @@ function cutter(size: number, format: OutboundMessage["format"]): Take {
   };
 }
 
-/** Ends in a blank line, outside of what the format left open. */
+/** Cuts a text. The result ends in a blank line, outside of any markup that was open. */
 function cut(text: string, length: number, format: OutboundMessage["format"]): string {
   const start = text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
   if (start === "") return "";

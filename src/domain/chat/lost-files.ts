@@ -1,10 +1,10 @@
-/** Files of a delivery that its readers did not get: a line of text stands for each. */
+/** Files of a delivery that its readers did not get: a line of text replaces each of them. */
 import type { LostFile } from "../../lib/files/lost-file.js";
 import type { Delivery } from "../store.js";
 
 type Lossy = Pick<Delivery, "lostFiles" | "parts">;
 
-/** Those that were lost before it was sent, and those that its platform was not given. */
+/** Files that were lost before the delivery was sent, and files that its platform did not get. */
 export function lostFilesOf({ lostFiles = [], parts }: Lossy): LostFile[] {
   return [...lostFiles, ...parts.flatMap((part) => part.lostFiles ?? [])];
 }

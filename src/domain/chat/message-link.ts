@@ -1,4 +1,4 @@
-/** How people name a message with what they copy in an app: a link, or an id of chat and message. */
+/** The texts by which people name a message, as they copy them in an app: a link, or an id of chat and message. */
 
 export interface LinkedMessage {
   platform: string;
@@ -7,10 +7,10 @@ export interface LinkedMessage {
 }
 
 const IN_DISCORD = /^https:\/\/(?:(?:www|ptb|canary)\.)?discord(?:app)?\.com\/channels\/(?:\d+|@me)\/(\d+)\/(\d+)\/?$/i;
-/** Discord copies an id so when Shift is held. */
+/** Discord copies an id in this form when Shift is held. */
 const CHANNEL_AND_MESSAGE = /^(\d{15,21})-(\d{15,21})$/;
 const IN_TELEGRAM_GROUP = /^https:\/\/(?:t|telegram)\.me\/c\/(\d+)\/(?:\d+\/)?(\d+)$/i;
-/** The gateway does not know public names: the link does not tell which group it means. */
+/** The gateway does not know public names: the link does not show which group it means. */
 const IN_PUBLIC_GROUP = /^https:\/\/(?:t|telegram)\.me\/[a-z]\w+\/(?:\d+\/)?(\d+)$/i;
 
 export const isMessageLink = (text: string): boolean =>

@@ -3,25 +3,28 @@ import { z } from "zod";
 
 export const attachment = z.object({
   type: z.enum(["image", "file", "audio", "video"]),
-  /** What its own platform calls it (Telegram's `voice`, `video_note`): the platform shows it again by `ref` as that only. Absent: `type` says it. */
+  /**
+   * The platform's own name for the type (Telegram's `voice`, `video_note`): the platform shows the file again by `ref` as that only.
+   * Absent: it is `type`.
+   */
   kind: z.string().optional(),
   /** The platform's own reference (a Telegram file_id, a Discord attachment id, a web upload id). */
   ref: z.string(),
-  /** The same for as long as the file is the same, where `ref` may change (Telegram's file_unique_id). Absent: `ref` is. */
+  /** An id that stays the same while the file is the same, where `ref` may change (Telegram's file_unique_id). Absent: `ref` is the id. */
   id: z.string().optional(),
   /** Where the bytes can be fetched; empty when the platform gives them by `ref` only. `file:` and `data:` are read locally. */
   url: z.string(),
   mimeType: z.string(),
   filename: z.string().optional(),
   sizeBytes: z.number().int().nonnegative().optional(),
-  /** For a file in a copy: the platform whose `url` it is. That platform may give a fresh one when it has expired. */
+  /** For a file in a copy: the platform that `url` belongs to. That platform may give a fresh one when it has expired. */
   platform: z.string().optional(),
   /** In a correction of a copy: the message that it changes shows the file. Of no use in a new message. */
   isKept: z.boolean().optional(),
 });
 export type Attachment = z.infer<typeof attachment>;
 
-/** For two files of one platform. Names say nothing: all pasted pictures of Discord have the same. */
+/** Compares two files of one platform. Names do not help: all pasted pictures of Discord have the same name. */
 export const isSameFile = (one: Attachment, other: Attachment): boolean =>
   (one.id ?? one.ref) === (other.id ?? other.ref);
 
@@ -58,9 +61,9 @@ export const inboundMessage = z.object({
   isEdit: z.boolean(),
   /** Milliseconds since the epoch, by our clock. */
   receivedAt: z.number(),
-  /** The same by the platform's clock, which knows when it was written while the gateway did not receive it. */
+  /** The same time by the platform's clock, which knows when the message was written while the gateway did not receive it. */
   writtenAt: z.number().optional(),
-  /** The run of a hook whose program wrote it (in the web chat, from this machine), and how deep in a chain of hooks it stands. */
+  /** The run of the hook whose program wrote it (in the web chat, from this machine), and its depth in a chain of hooks. */
   writtenBy: z.object({ runId: z.string(), depth: z.number().int().nonnegative() }).optional(),
   /** The platform's own payload, as it came. Never journalled. */
   raw: z.unknown().optional(),
@@ -81,8 +84,8 @@ export const card = z.object({
 export type Card = z.infer<typeof card>;
 
 /**
- * What is asked before a button does what it does. Each platform asks its own way: in a form (values arrive with the press, by field
- * id), or where it has none by one question a field, which is answered by replying to it. What its texts must be is in `button-problems.ts`:
+ * The questions that a person answers before a button acts. Each platform asks its own way: in a form (values arrive with the press, by
+ * field id), or, without forms, by one question a field, which is answered by a reply. The rules for its texts are in `button-problems.ts`:
  * a template is judged when it is filled in.
  */
 export const form = z.object({
@@ -105,9 +108,9 @@ export const form = z.object({
 export type Form = z.infer<typeof form>;
 
 /**
- * What a press does: run a command line as the person who pressed (`"/hooks show x"`; the values of its form are added as named
- * options `field=value`), or say a text as that person, through all the hooks; such a text is never read as a command. A link button opens
- * `url` and is never an action. `isFilledIn`: the line holds values that are not its author's; who presses is shown what it was.
+ * The action of a press: run a command line as the person who pressed (`"/hooks show x"`; the values of its form are added as named options
+ * `field=value`), or send a text as that person, through all the hooks; such a text is never read as a command. A link button opens `url`
+ * and is never an action. `isFilledIn`: the line holds values that are not its author's; the person who presses is shown the line.
  */
 export const buttonAction = z.discriminatedUnion("kind", [
   z.object({
@@ -143,7 +146,7 @@ export const prompt = z.object({
   /** The command line that all the values are for. */
   line: z.string(),
   form,
-  /** What was answered before, by field id. */
+  /** The earlier answers, by field id. */
   values: z.record(z.string(), z.string()),
   /** ms since the epoch; no answer counts afterwards. */
   until: z.number(),
@@ -151,7 +154,7 @@ export const prompt = z.object({
 export type Prompt = z.infer<typeof prompt>;
 
 export const outboundMessage = z.object({
-  /** Markdown (CommonMark + GFM), unless `format` says otherwise. */
+  /** Markdown (CommonMark + GFM), unless `format` sets another format. */
   text: z.string(),
   attachments: z.array(attachment).optional(),
   replyToId: z.string().optional(),
@@ -165,7 +168,7 @@ export const outboundMessage = z.object({
   showAddresses: z.boolean().optional(),
   /** Put in by the gateway. */
   prompt: prompt.optional(),
-  /** Whom the message may ping. No one by default: no @everyone, no roles, no users. */
+  /** The accounts and roles that the message may ping. None by default: no @everyone, no roles, no users. */
   mentions: z
     .object({
       users: z.array(z.string()).optional(),

@@ -1,9 +1,12 @@
-/** Notices of the gateway, known by their ids: to a person, or the line in a room that stands in for a private answer which could not be delivered. */
+/**
+ * Notices of the gateway, known by their ids: to a person, or the line in a room that replaces a private answer which could not be
+ * delivered.
+ */
 import { createHash } from "node:crypto";
 import type { Delivery } from "../store.js";
 import { formatAddress } from "./address.js";
 
-/** A person who is refused again and again must not fill the room, nor use up what the platform lets us send there. */
+/** A person who is refused again and again must not fill the room, nor use up the messages that the platform lets us send there. */
 export const OPENLY_ONCE_MS = 10 * 60_000;
 
 /**

@@ -2,7 +2,7 @@
 import { isBlank } from "../../lib/markdown/clean.js";
 import type { OutboundMessage } from "./message.js";
 
-/** Nothing of it can be seen: no text but white space and hidden characters, and no card, attachment or button. */
+/** Nothing of the message can be seen: no text but white space and hidden characters, and no card, attachment or button. */
 export function saysNothing(message: OutboundMessage | string): boolean {
   if (typeof message === "string") return isBlank(message);
   const { text, card, attachments = [], buttons = [] } = message;

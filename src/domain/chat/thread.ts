@@ -12,7 +12,7 @@ export function openerId(once: string): string {
 export const isOpener = (deliveryId: string) => deliveryId.startsWith(OPENER);
 
 const REFUSED = "THREAD_REFUSED";
-/** It may work later. */
+/** The code of an error after which opening the thread may work later. */
 export const THREAD_NOT_OPENED = "THREAD_NOT_OPENED";
 
 export function threadRefused(message: string, hint: string, cause: unknown): HookgateError {
@@ -23,14 +23,14 @@ export function isThreadRefused(error: unknown): error is HookgateError {
   return error instanceof HookgateError && error.code === REFUSED;
 }
 
-/** It was refused, or was tried often enough. */
+/** The thread was refused, or was tried often enough. */
 export function hasNoThread(error: unknown): error is HookgateError {
   return isThreadRefused(error) || (error instanceof HookgateError && error.code === THREAD_NOT_OPENED);
 }
 
-/** In place of the address of a thread. */
+/** Returned in place of the address of a thread. */
 export interface NoThread {
-  /** Why, and what to do about it. */
+  /** The reason, and the next step. */
   refused: string;
 }
 

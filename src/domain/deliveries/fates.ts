@@ -1,6 +1,6 @@
 /**
- * What became of everything that a run of a hook handed to the outbox: its posts, its edits and the reply of its claim. A run ends before
- * they are sent, and hooks, operators or the platform may keep them from people. The one place that decides this, for all views.
+ * The fate of everything that a run of a hook handed to the outbox: its posts, its edits and the reply of its claim. A run ends before they
+ * are sent, and hooks, operators or the platform may keep them from people. This is the one place that decides the fate, for all views.
  */
 import { z } from "zod";
 import type { AutomationRun } from "../automation.js";
@@ -28,9 +28,9 @@ export interface Fate {
   id: string;
   what: "message" | "edit" | "reply";
   state: DeliveryFate;
-  /** While the outbox has it. */
+  /** The delivery, while the outbox has it. */
   delivery?: Delivery | undefined;
-  /** By which an operator deleted it. */
+  /** The purge by which an operator deleted it. */
   purge?: Purge | undefined;
 }
 
@@ -55,7 +55,7 @@ export async function fatesOf(
   return Promise.all(made.map((one) => readFate(deps, one, ran.createdAt)));
 }
 
-/** The deliveries that its handlers made, each once: posts, and edits of what was posted before. */
+/** The deliveries that the run's handlers made, each once: posts, and edits of earlier posts. */
 export function madeBy(ran: Pick<Ran, "attempts">): Pick<Fate, "id" | "what">[] {
   const made = new Map<string, Fate["what"]>();
   for (const { delivery, edit } of handedOver(ran)) {
@@ -65,7 +65,7 @@ export function madeBy(ran: Pick<Ran, "attempts">): Pick<Fate, "id" | "what">[] 
   return [...made].map(([id, what]) => ({ id, what }));
 }
 
-/** The worst that became of a part. */
+/** The worst fate among all parts of a run's output. */
 export function worstOf(fates: readonly Fate[]): Fate["state"] | undefined {
   return FATES.find((state) => fates.some((fate) => fate.state === state));
 }
@@ -77,14 +77,14 @@ async function readFate(deps: Deps, facts: Pick<Fate, "id" | "what">, since: num
   return { ...facts, state: purge === undefined ? "not_known" : purgedState(purge), purge };
 }
 
-/** What was sent cannot be purged. */
+/** A delivery that was sent cannot be purged. */
 function purgedState({ was }: Purge): Fate["state"] {
   if (was === undefined) return "withheld";
   if (isInDoubt(was) || isUntold(was.reason)) return "in_doubt";
   return was.status === "superseded" ? "sent" : "withheld";
 }
 
-/** The id of what answers the message that the hook claimed, where there is an answer. */
+/** The id of the delivery that answers the message which the hook claimed, where there is an answer. */
 async function replyOf(deps: Deps, { hookId, dispatchId = "", decision }: Ran): Promise<string | undefined> {
   const [, message] = /^m(\d+):inbound_claim\b/.exec(dispatchId) ?? [];
   if (message === undefined) return undefined;
@@ -118,10 +118,10 @@ const output = z.object({
   ),
 });
 
-/** The result of the tool with which a model says something. */
+/** The result of the tool with which a model sends a message. */
 const toolResult = z.object({ to: z.string(), delivery: z.string() });
 
-/** What the handlers of its attempts handed to the outbox, and for where. */
+/** The messages that the handlers of a run's attempts handed to the outbox, with their destinations. */
 export function handedOver({ attempts }: Pick<AutomationRun, "attempts">): z.output<typeof output>["said"] {
   return attempts.flatMap(({ output: given, toolCalls = [] }) => [
     ...(output.safeParse(given).data?.said ?? []),

@@ -1,6 +1,6 @@
 /** Dead letters: messages that were not handled and deliveries that were not sent, as operators choose among them. */
 
-/** What operators choose by. All that is given must hold. */
+/** The filter by which operators choose letters. A letter must match all given fields. */
 export interface LetterFilter {
   /** Formatted addresses of one conversation, or of one chat with all its threads; several when the chat had another id before. */
   chats?: readonly string[] | undefined;
@@ -18,10 +18,10 @@ export const MAY_CRASH = "handling it may crash the gateway";
 /** Part of the reason of a held delivery whose hooks ended the process again and again. */
 export const HOOKS_MAY_CRASH = "they may crash the gateway";
 
-/** How the reason of a held delivery starts whose row does not show whether it was sent: only a person who looks in the chat knows. */
+/** The start of the reason of a held delivery whose row does not show whether it was sent: only a person who looks in the chat knows. */
 export const MAY_HAVE_BEEN_SENT = "it may have been sent";
 
-/** How the reason of a dead inbox row starts that may have been handled after the backup that was restored. */
+/** The start of the reason of a dead inbox row that may have been handled after the backup that was restored. */
 export const MAY_HAVE_BEEN_HANDLED = "it may have been handled since";
 
 export interface InboxLetterRef {
@@ -39,8 +39,8 @@ export interface LetterRef {
   id: string;
   at: number;
   reason?: string;
-  /** It may have arrived. */
+  /** The letter may have arrived. */
   isAmbiguous: boolean;
-  /** It is held, and its reason has `HOOKS_MAY_CRASH`. */
+  /** The letter is held, and its reason has `HOOKS_MAY_CRASH`. */
   mayCrash: boolean;
 }

@@ -1,7 +1,9 @@
-/** How much of a delivery was sent before it ended, for its reason. */
+/** The number of parts of a delivery that were sent before it ended, for its reason. */
 import type { DeliveryPart } from "../store.js";
 
-/** With a space before it; empty when no part was sent. What only takes an old message away counts when all else is sent. */
+/**
+ * The text starts with a space; it is empty when no part was sent. Parts that only delete an old message count when all others are sent.
+ */
 export function partCountText(parts: readonly Pick<DeliveryPart, "status" | "operation">[]): string {
   const shown = parts.filter(({ operation }) => operation !== "delete");
   const counted = shown.some(({ status }) => status !== "sent") ? shown : parts;

@@ -1,4 +1,4 @@
-/** What the audit knows of deliveries and messages that an operator deleted, or had sent or handled again. */
+/** Entries of the audit about deliveries and messages that an operator deleted, or had sent or handled again. */
 import { z } from "zod";
 import { type AuditEntry, DELIVERY_STATUSES, type DeliveryStatus, type Store } from "../store.js";
 
@@ -15,7 +15,7 @@ export interface FormerEnd {
 
 export interface Purge {
   at: number;
-  /** What was named: a delivery, a status. */
+  /** The target that the operator named: a delivery, a status. */
   what: string;
   by: AuditEntry["operator"];
   /** Undefined when the entry does not list the delivery. */
@@ -33,12 +33,12 @@ export async function purgeOf(deps: Deps, letterId: string, since: number): Prom
   return purgeIn(await entriesSince(deps, since, isPurge), letterId, since);
 }
 
-/** An operator deleted this delivery since then, and was answered that nothing more of it is sent. */
+/** An operator deleted this delivery since then, and got the answer that nothing more of it is sent. */
 export async function wasPurged(deps: Deps, deliveryId: string, since: number): Promise<boolean> {
   return (await purgeOf(deps, deliveryId, since)) !== undefined;
 }
 
-/** The same for many: the audit is read once, when the first is asked for. */
+/** `purgeOf` for many deliveries or messages: the audit is read once, when the first is asked for. */
 export function purgeFinder(deps: Deps): FindPurge {
   let purges: Promise<AuditEntry[]> | undefined;
   return async (letterId, since) => {
@@ -47,7 +47,9 @@ export function purgeFinder(deps: Deps): FindPurge {
   };
 }
 
-/** Gives the last message or delivery that was deleted with these words in its reason: the audit is read once, when the first is asked for. */
+/**
+ * Gives the last message or delivery that was deleted with these words in its reason: the audit is read once, when the first is asked for.
+ */
 export function purgedBecauseFinder(deps: Deps): (words: string) => Promise<string | undefined> {
   let purges: Promise<AuditEntry[]> | undefined;
   return async (words) => {
@@ -93,7 +95,7 @@ export function idsOf({ details }: AuditEntry): readonly unknown[] {
     : [];
 }
 
-/** What an entry keeps of how messages had ended. */
+/** The former ends of messages, as an entry keeps them. */
 export const formerEndsKept = z.looseObject({
   was: z.array(
     z.object({ status: z.enum(DELIVERY_STATUSES), reason: z.string().optional(), ids: z.array(z.string()) }),

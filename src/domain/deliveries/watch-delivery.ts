@@ -1,4 +1,4 @@
-/** Waits a while for what becomes of a delivery. */
+/** Waits a while for the outcome of a delivery. */
 import { type Clock, wait } from "../../lib/time/clock.js";
 import { type Delivery, isUnderWay, type OutboxStore } from "../store.js";
 
@@ -10,7 +10,7 @@ interface Deps {
 interface Patience {
   withinMs: number;
   signal: AbortSignal;
-  /** It need not be settled. */
+  /** True ends the wait, also for a delivery that is not settled. */
   isEnough?(delivery: Delivery): boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Whether a task's result is what was expected: one verdict an attempt, with what each expectation said. */
+/** Whether a task's result is as expected: one verdict an attempt, with the result of each expectation. */
 import { z } from "zod";
 import type { NewPending } from "../pending.js";
 import type { Task } from "./task.js";
@@ -10,11 +10,11 @@ export const check = z.object({
   /** 0 to 1; a check that is only so or not so gives 0 or 1. */
   score: z.number().min(0).max(1),
   weight: z.number(),
-  /** Without it nothing passes. */
+  /** Without it the result does not pass. */
   required: z.boolean(),
-  /** What was found, for the person or model that does it again. */
+  /** The finding, for the person or model that does the task again. */
   feedback: z.string(),
-  /** It could not be checked: nothing is known about the result. It does not pass. */
+  /** The expectation could not be checked: nothing is known about the result. It does not pass. */
   broken: z.boolean().optional(),
   latencyMs: z.number(),
 });
@@ -38,10 +38,10 @@ export const assessment = z.object({
 });
 export type Assessment = z.output<typeof assessment>;
 
-/** What the ids of dispatches about the assessment of a task's attempt begin with. */
+/** The start of the ids of dispatches about the assessment of a task's attempt. */
 export const assessmentId = ({ id, attempt }: Pick<Task, "id" | "attempt">) => `assess_${id}_${attempt}`;
 
-/** What hooks let pass of an assessment, and are notified of (`after`): that it starts, and its verdict. */
+/** The events of an assessment that hooks let pass, and are notified of (`after`): its start, and its verdict. */
 export type PassedAssessment = { taskId: string; attempt: number } & (
   | { point: "assessment:run"; payload: { taskId: string; task: Task } }
   | {
@@ -51,15 +51,18 @@ export type PassedAssessment = { taskId: string; attempt: number } & (
 );
 
 export interface AssessmentStore {
-  /** One an attempt: a second one for the same attempt replaces nothing, and the first is given back. */
+  /** Keeps one assessment an attempt: a second one for the same attempt replaces nothing. Resolves with the first. */
   keep(assessment: Assessment): Promise<Assessment>;
   get(taskId: string, attempt: number): Promise<Assessment | undefined>;
   /** The assessments of one task, oldest first. */
   list(taskId: string): Promise<Assessment[]>;
-  /** Hooks let it pass; with the work that follows. False for a second one of the same attempt and point: nothing is written. */
+  /**
+   * Records that hooks let the event pass, with the work that follows. False for a second one of the same attempt and point: nothing is
+   * written.
+   */
   pass(passed: PassedAssessment, at: number, pending: readonly NewPending[]): Promise<boolean>;
-  /** What hooks let pass: it is not asked about again. */
+  /** The event that hooks let pass: they are not asked about it again. */
   passed(taskId: string, attempt: number, point: PassedAssessment["point"]): Promise<PassedAssessment | undefined>;
-  /** Ended before this time; resolves with how many are gone. */
+  /** Deletes assessments that ended before this time; resolves with how many are gone. */
   sweep(before: number): Promise<number>;
 }

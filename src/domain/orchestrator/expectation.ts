@@ -1,6 +1,6 @@
 /**
- * What must be so for a task to count as done, as it is written in a plan, in chat, and as hooks see it: each says what it checks by
- * one key. Nothing is filled in here, so that the written form is the stored form.
+ * The conditions for a task to count as done, as a plan and chat write them and as hooks see them: each names its check by one key. Nothing
+ * is filled in here, so that the written form is the stored form.
  */
 import { RE2JS } from "re2js";
 import { z } from "zod";
@@ -29,7 +29,7 @@ const text = {
   matches: pattern.optional().describe("An RE2 pattern that it must match."),
 };
 
-/** By the key that says which it is. */
+/** Expectations by the key that names their kind. */
 export const expectationKinds = {
   command: z.strictObject({ command: argumentList(z.string(), { hasSh: false }), ...output, ...common }),
   sh: z.strictObject({ sh: z.string().min(1), ...output, ...common }),
@@ -81,7 +81,7 @@ export const expectation = z.unknown().transform((value, context): Expectation =
   return z.NEVER;
 });
 
-/** How it is called: its name, or what it checks. */
+/** The name of an expectation for people: its own name, or its check. */
 export function expectationName(one: Expectation): string {
   if (one.name !== undefined) return one.name;
   if ("command" in one) return `command ${one.command.join(" ")}`.slice(0, 80);

@@ -1,4 +1,4 @@
-/** What missions keep on disk, together. */
+/** The stores of missions, together. */
 import type { AssessmentStore } from "./assessment.js";
 import type { MissionStore } from "./mission.js";
 import type { ScheduleStore } from "./schedule.js";

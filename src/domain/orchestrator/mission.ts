@@ -1,4 +1,4 @@
-/** A mission: a plan that is being carried out. Its tasks are rows of their own; this row says what of the plan was let go. */
+/** A mission: a plan that is being carried out. Its tasks are rows of their own; this row records which groups of the plan were opened. */
 import { z } from "zod";
 import { address } from "../chat/address.js";
 import type { NewPending } from "../pending.js";
@@ -6,8 +6,8 @@ import { plan } from "./plan.js";
 import { TASK_STATUSES, task, taskHold } from "./task.js";
 
 /**
- * pending: not started · running · held: a gate is not open, and nothing else can go on · blocked: a hook refused it (`hold` names it) ·
- * the rest are ends.
+ * pending: not started · running · held: a gate is not open, and nothing else can go on · blocked: a hook refused it (`hold` names it)
+ * · the rest are ends.
  */
 export const MISSION_STATUSES = ["pending", "running", "held", "blocked", "done", "failed", "cancelled"] as const;
 export type MissionStatus = (typeof MISSION_STATUSES)[number];
@@ -18,7 +18,7 @@ export function isMissionOver(status: MissionStatus): boolean {
 
 export const OPEN_MISSION_STATUSES: readonly MissionStatus[] = MISSION_STATUSES.filter((one) => !isMissionOver(one));
 
-/** waiting: for groups before it · open: its tasks may go · passed: what is behind it may begin · failed: it may not, ever. */
+/** waiting: for groups before it · open: its tasks may go · passed: groups behind it may start · failed: they may never start. */
 export const groupState = z.object({
   name: z.string(),
   status: z.enum(["waiting", "open", "passed", "failed"]),
@@ -30,23 +30,23 @@ export type GroupState = z.output<typeof groupState>;
 export const gateState = z.object({
   name: z.string(),
   group: z.string(),
-  /** Absent until it was looked at. */
+  /** Absent until the gate was checked. */
   verdict: z.enum(["passed", "held"]).optional(),
   /** How often the verdict changed. */
   changes: z.number().int(),
   at: z.number().optional(),
   avgScore: z.number().optional(),
   allPassed: z.boolean().optional(),
-  /** What does not hold. */
+  /** The condition that does not hold. */
   reason: z.string().optional(),
-  /** A hook holds it back although all that the plan asks for is so. */
+  /** A hook holds the gate although all conditions of the plan hold. */
   veto: z.object({ by: z.string(), reason: z.string() }).optional(),
-  /** A person let it open. */
+  /** A person opened the gate. */
   released: z.object({ by: z.string(), reason: z.string(), at: z.number() }).optional(),
 });
 export type GateState = z.output<typeof gateState>;
 
-/** Open for what is behind it. */
+/** Whether the groups behind the gate may start. */
 export function isGateOpen({ verdict, veto, released }: GateState): boolean {
   return released !== undefined || (verdict === "passed" && veto === undefined);
 }
@@ -66,7 +66,7 @@ export const taskReport = z.object({
   attempts: z.number().int(),
   retries: z.number().int(),
   score: z.number().optional(),
-  /** Done, and what was expected of it was not found to be so: a person accepted it. */
+  /** The task is done, and its expectations were not found to hold: a person accepted it. */
   isUnchecked: z.literal(true).optional(),
   /** The last words of a result, an error, or why it never ran; cut. */
   outcome: z.string().optional(),
@@ -113,23 +113,23 @@ export const mission = z.object({
   gates: z.array(gateState),
   /** By name in the plan. */
   taskIds: z.record(z.string(), z.string()),
-  /** Its tasks are rows. */
+  /** Its tasks are stored as rows. */
   tasksCreated: z.boolean(),
   hold: taskHold.omit({ wanted: true }).optional(),
-  /** A person ended it: what is left of its tasks is cancelled, then it is over. */
+  /** A person ended the mission: its remaining tasks are cancelled, then it is over. */
   cancel: z.object({ by: z.string(), reason: z.string().optional(), at: z.number() }).optional(),
   /** Why it is in its state, in a sentence. */
   reason: z.string().optional(),
   /** Where it is shown. */
   address: address.optional(),
-  /** What it came from, for hooks' chains of causes. */
+  /** The origin of the mission, for hooks' chains of causes. */
   cause: task.shape.cause,
 });
 export type Mission = z.output<typeof mission>;
 
 export interface MissionRow {
   mission: Mission;
-  /** As it was at its end. */
+  /** The report as it was at the end of the mission. */
   report?: MissionReport;
 }
 
@@ -147,8 +147,8 @@ export interface MissionStore {
   commit(row: MissionRow, pending?: readonly NewPending[]): Promise<boolean>;
   get(id: string): Promise<MissionRow | undefined>;
   list(filter: MissionFilter): Promise<Mission[]>;
-  /** Ids of those that have not ended. */
+  /** Ids of the missions that have not ended. */
   open(): Promise<string[]>;
-  /** Ended before this time; resolves with how many are gone. */
+  /** Deletes missions that ended before this time; resolves with how many are gone. */
   sweep(before: number): Promise<number>;
 }

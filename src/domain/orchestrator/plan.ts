@@ -1,7 +1,7 @@
 /**
- * A mission's plan as it is written in YAML or JSON: groups of tasks, one after the other unless `after` says otherwise, and gates that
- * must open behind a group. The written form is the stored form. What names mean (of groups, tasks, gates) is checked by
- * src/orchestrator/missions/check-plan.ts.
+ * A mission's plan as it is written in YAML or JSON: groups of tasks, one after the other unless `after` sets another order, and gates that
+ * must open behind a group. The written form is the stored form. src/orchestrator/missions/check-plan.ts checks the meaning of names (of
+ * groups, tasks, gates).
  */
 import { z } from "zod";
 import { parseDuration } from "../../lib/time/duration.js";
@@ -14,7 +14,7 @@ const name = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, "expected a name of letters, digits, - _ and . (64 at most)");
 
-/** `4h` after the beginning, or a date and time. */
+/** `4h` after the start, or a date and time. */
 const deadline = z
   .string()
   .refine(
@@ -95,7 +95,7 @@ export const plan = z.strictObject({
 });
 export type Plan = z.output<typeof plan>;
 
-/** ms since the epoch of a deadline as it is written, for something that begins at `from`. */
+/** ms since the epoch of a deadline as it is written, for something that starts at `from`. */
 export function deadlineAt(text: string, from: number): number | undefined {
   const afterMs = parseDuration(text);
   return afterMs === undefined ? parseInstant(text, localTimezone()) : from + afterMs;
@@ -106,7 +106,7 @@ export function planTasks({ groups }: Plan): { group: PlanGroup; task: PlanTask 
   return groups.flatMap((group) => group.tasks.map((task) => ({ group, task })));
 }
 
-/** The groups that must be through before this one. */
+/** The groups that must be passed before this one. */
 export function groupsBefore({ groups }: Plan, group: PlanGroup): string[] {
   if (group.after !== undefined) return group.after;
   const previous = groups[groups.indexOf(group) - 1];

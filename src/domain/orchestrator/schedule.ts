@@ -9,13 +9,13 @@ export interface Schedule {
   /** Cron: five fields, six with seconds first, or `@daily` and the like. */
   expression: string;
   timezone: string;
-  /** What was missed while the gateway was down is made good once. */
+  /** Times that were missed while the gateway was down are made up for once. */
   catchUp: boolean;
-  /** `plan`: it stands in the plan's file, and goes with it. */
+  /** `plan`: the schedule is in the plan's file, and is removed with it. */
   source: "plan" | "chat";
   createdBy: string;
   createdAt: number;
-  /** What it was added by, so that a command that is handled again adds no second one. */
+  /** The command that added the schedule, so that a command that is handled again adds no second one. */
   once?: string;
   /** Where its missions are shown. */
   address?: Address;
@@ -25,11 +25,11 @@ export interface Schedule {
   last?: ScheduleOutcome;
 }
 
-/** What became of a time that came. */
+/** The outcome of a time that came. */
 export interface ScheduleOutcome {
   dueAt: number;
   at: number;
-  /** passed_by: it was missed, and the schedule makes nothing good · failed: its plan cannot be carried out. */
+  /** passed_by: the time was missed, and the schedule does not make up for missed times · failed: its plan cannot be carried out. */
   kind: "started" | "vetoed" | "passed_by" | "failed";
   missionId?: string;
   by?: string;
@@ -52,7 +52,7 @@ export interface ScheduleStore {
    * `expected`: nothing is written. True when the mission was written; one whose id is there is not written again.
    */
   fire(schedule: Schedule, expected: number, started: StartedMission | undefined): Promise<boolean | undefined>;
-  /** One transaction: what became of a start by hand, and the mission, if any. The next time stays as it is stored. True as above. */
+  /** One transaction: the outcome of a start by hand, and the mission, if any. The next time stays as it is stored. True as for `fire`. */
   note(id: string, last: ScheduleOutcome, started: StartedMission | undefined): Promise<boolean>;
   forget(id: string): Promise<void>;
 }

@@ -1,15 +1,18 @@
-/** What the buttons of a task are for: the state in which they show it. */
+/** The state that a task's buttons are for: the one in which they show the task. */
 import type { Task } from "./task.js";
 
-/** The entry in the history of a task that stays in review and is judged once more. */
+/** The entry in the history of a task that stays in review and is judged again. */
 export const JUDGED_AGAIN = "judge it again";
 
 const ANY_STATE: ReadonlySet<string> = new Set(["cancel", "pause", "ask"]);
 
-/** Its press does nothing once the task has left the state that it is drawn for; what stops the task does so in any state. */
+/** A press does nothing once the task has left the state that the button is drawn for; buttons that stop the task work in any state. */
 export function lineFor(action: string, task: Task): string {
   return `/task ${action} ${task.id}${ANY_STATE.has(action) ? "" : ` expected=${stateSince(task)}`}`;
 }
 
-/** Since when it is as its buttons take it. Notes and deadlines leave it as it is, so that they make no other card. */
+/**
+ * The time since which the task is in the state that its buttons are for. Notes and deadlines do not change it, so that they make no other
+ * card.
+ */
 export const stateSince = ({ changedAt, hold }: Task): number => Math.max(changedAt, hold?.at ?? 0);

@@ -1,10 +1,10 @@
 /**
  * A task: a piece of work with an assignee, and the one table of its state changes. Every change of its state goes through
- * `transition` (src/orchestrator/tasks/transition.ts); the table here is what that function checks it against.
+ * `transition` (src/orchestrator/tasks/transition.ts); that function checks the change against the table here.
  *
- * How missions and assessments hook in (functions passed in by `app/parts.ts`): `Assess` judges a task that came into review, `TaskChanged` is
- * called for every one that changed. A mission creates its tasks with ids of its own (creating one twice changes nothing), as drafts where
- * a gate must open first, and lets them go by `draft → pending`.
+ * How missions and assessments hook in (functions passed in by `app/parts.ts`): `Assess` judges a task that came into review, `TaskChanged`
+ * is called for every one that changed. A mission creates its tasks with ids of its own (creating one twice changes nothing), as drafts
+ * where a gate must open first, and lets them go by `draft → pending`.
  */
 import { z } from "zod";
 import { parseInstant } from "../../lib/time/instant.js";
@@ -31,14 +31,14 @@ export type TaskStatus = (typeof TASK_STATUSES)[number];
 /** The only transitions there are. */
 export const TASK_TRANSITIONS: Readonly<Record<TaskStatus, readonly TaskStatus[]>> = {
   draft: ["pending", "cancelled"],
-  /** `failed` and `done` without a run: what never began may be given up or done elsewhere. */
+  /** `failed` and `done` without a run: a task that never started may be given up or done elsewhere. */
   pending: ["assigned", "awaiting_approval", "blocked", "paused", "done", "failed", "cancelled"],
   awaiting_approval: ["pending", "failed", "cancelled"],
   assigned: ["in_progress", "pending", "review", "done", "failed", "blocked", "paused", "cancelled"],
-  /** `pending`: a retry, or given back. */
+  /** `pending`: a retry, or a task that was given back. */
   in_progress: ["review", "done", "failed", "pending", "blocked", "paused", "cancelled"],
   review: ["done", "failed", "pending", "blocked", "cancelled"],
-  /** Where a veto, a failed dependency or a person holds it; `/task retry` asks again for what was refused. */
+  /** A veto, a failed dependency or a person holds the task; `/task retry` asks again for the refused state. */
   blocked: ["pending", "review", "done", "failed", "cancelled"],
   paused: ["pending", "done", "failed", "cancelled"],
   done: [],
@@ -50,28 +50,28 @@ export function mayBecome(from: TaskStatus, to: TaskStatus): boolean {
   return TASK_TRANSITIONS[from].includes(to);
 }
 
-/** Over; a failed or cancelled one may still be retried by a person. */
+/** The task is over; a person may still retry a failed or cancelled one. */
 export function isEnded(status: TaskStatus): boolean {
   return status === "done" || status === "failed" || status === "cancelled";
 }
 
 export const OPEN_TASK_STATUSES: readonly TaskStatus[] = TASK_STATUSES.filter((status) => !isEnded(status));
 
-/** Shown in place of what its runner said, where people without the role read along. */
+/** Shown in place of its runner's words, where people without the role read along. */
 export function saidElsewhere(id: string, roleNeeded: Role): string {
   const whom = roleNeeded === "owner" ? "an owner" : `an ${roleNeeded} or an owner`;
   return `Its output is for ${whom}, and this chat has other readers: \`/task show ${id}\` in a direct chat with the bot shows it.`;
 }
 
 export const retryPolicy = z.object({
-  /** After the first attempt; 0 = none. What a crash cut off is repeated within them, too. */
+  /** The number of attempts after the first; 0 = none. Attempts that repeat one which a crash cut off count, too. */
   maxRetries: z.int().min(0).max(100).default(0),
-  /** ms before the first one; it doubles, up to an hour. */
+  /** ms before the first retry; it doubles, up to an hour. */
   backoffMs: z.int().nonnegative().default(0),
 });
 export type RetryPolicy = z.output<typeof retryPolicy>;
 
-/** A moment: ms since the epoch, or an ISO time. What is no date is refused. */
+/** A moment: ms since the epoch, or an ISO time. A text that is no date is refused. */
 const moment = z.union([
   z.number().refine((ms) => Number.isFinite(ms) && Math.abs(ms) <= 8.64e15, "expected a time"),
   z.string().transform((text, context) => {
@@ -83,8 +83,8 @@ const moment = z.union([
 ]);
 
 /**
- * What a task is created from. What is not of the seed's list (its place in a mission, where it is shown) comes beside it, in
- * `TaskOrigin`.
+ * The fields that a task is created from. Fields outside of the seed's list (its place in a mission, the chat that shows it) come beside
+ * it, in `TaskOrigin`.
  */
 export const taskSpec = z.object({
   title: z.string().trim().min(1, "a task needs a title").max(300),
@@ -100,7 +100,7 @@ export const taskSpec = z.object({
   maxDuration: z.number().positive().optional(),
   retryPolicy: retryPolicy.optional(),
   deadline: moment.optional(),
-  /** Higher goes first; 0 unless said. */
+  /** A task with a higher priority goes first; the default is 0. */
   priority: z.int().optional(),
   /** Waits for an operator's `/task approve` first. */
   needsApproval: z.boolean().optional(),
@@ -112,7 +112,7 @@ export type TaskSpecInput = z.input<typeof taskSpec>;
 
 const policy = z.object({ maxRetries: z.number(), backoffMs: z.number() });
 
-/** The fields of a task as hooks see them: nothing is filled in and nothing checked, so that this is what it looks like on disk. */
+/** The fields of a task as hooks see them: nothing is filled in and nothing checked, so that a task has this form on disk. */
 const fields = {
   title: z.string(),
   description: z.string(),
@@ -125,7 +125,7 @@ const fields = {
   input: z.record(z.string(), z.unknown()).optional(),
 };
 
-/** The payload of `task:create`; what a `before` makes of it is held against `taskSpec`. */
+/** The payload of `task:create`; the result of a `before` hook is checked against `taskSpec`. */
 export const taskDraft = z.object({
   ...fields,
   retryPolicy: policy.partial().optional(),
@@ -137,32 +137,35 @@ export const taskDraft = z.object({
 });
 export type TaskDraft = z.output<typeof taskDraft>;
 
-/** What an attempt brought. `output`: its last words, bounded. */
+/** The result of an attempt. `output`: its last words, bounded. */
 export const taskResult = z.object({
   ok: z.boolean(),
   output: z.string(),
   error: z.string().optional(),
   exitCode: z.number().nullable().optional(),
   httpStatus: z.number().optional(),
-  /** What a program or a model gave as JSON. */
+  /** Data that a program or a model gave as JSON. */
   data: z.unknown().optional(),
   files: z.array(z.string()).optional(),
   durationMs: z.number(),
 });
 export type TaskResult = z.output<typeof taskResult>;
 
-/** What `Assess` found; further fields are its own. */
+/** The finding of `Assess`; further fields are its own. */
 export const taskAssessment = z.looseObject({
   passed: z.boolean(),
   globalScore: z.number().optional(),
-  /** What the next attempt is told. */
+  /** Feedback for the next attempt. */
   feedback: z.string().optional(),
 });
 export type TaskAssessment = z.output<typeof taskAssessment>;
 
-/** Why it is blocked, and what was wanted. */
+/** Why the task is blocked, and the state that was wanted. */
 export const taskHold = z.object({
-  /** assignee: its runner is not configured any more · interruption: a run was cut off, or the gateway ended while hooks ran, and a person is to say what becomes of it. */
+  /**
+   * assignee: its runner is not configured any more · interruption: a run was cut off, or the gateway ended while hooks ran, and a person
+   * has to decide what happens to the task.
+   */
   kind: z.enum(["veto", "dependency", "person", "assignee", "interruption"]),
   by: z.string(),
   reason: z.string(),
@@ -189,7 +192,7 @@ export const taskRun = z.object({
 export const taskInterruption = z.object({
   runId: z.string(),
   at: z.number(),
-  /** How many crashes in a row did; a stop is none. */
+  /** How many crashes in a row did that; a stop is none. */
   crashes: z.number(),
 });
 
@@ -204,7 +207,7 @@ export const task = z.object({
   status: z.enum(TASK_STATUSES),
   /** How often it was started. */
   attempt: z.number(),
-  /** How many of those were retries; what `maxRetries` bounds. */
+  /** How many of these starts were retries; `maxRetries` bounds them. */
   retries: z.number(),
   createdAt: z.number(),
   /** The first start. */
@@ -213,9 +216,12 @@ export const task = z.object({
   /** When the status changed. */
   changedAt: z.number(),
   createdBy: z.string(),
-  /** Present when a hook's step made it: its texts with the parts marked that came from messages, files or other systems (lib/text/data-marks.ts). */
+  /**
+   * Present when a hook's step made the task: its texts with marks at the parts that came from messages, files or other systems
+   * (lib/text/data-marks.ts).
+   */
   marked: z.object({ title: z.string(), description: z.string().optional() }).optional(),
-  /** What it came from; its depth cuts chains of hooks and tasks that make each other. */
+  /** The origin of the task; its depth cuts chains of hooks and tasks that make each other. */
   cause: z
     .object({
       kind: z.enum(CAUSE_KINDS),
@@ -226,7 +232,7 @@ export const task = z.object({
   missionId: z.string().optional(),
   /** The person or runner that works on it, as shown to people. */
   owner: z.string().optional(),
-  /** Former assignees, since it was first started: their output stays with it, for the roles that may read it. */
+  /** Former assignees, since the task was first started: their output stays with it, for the roles that may read it. */
   earlierAssignees: z.array(z.string()).optional(),
   run: taskRun.optional(),
   interrupted: taskInterruption.optional(),
@@ -234,19 +240,19 @@ export const task = z.object({
   assessment: taskAssessment.optional(),
   /** From 2: a person had the same work judged again after a hook held it. The ids of the dispatches about the judgement end in it. */
   assessmentRound: z.number().optional(),
-  /** What the next attempt has to fix. */
+  /** The problems that the next attempt has to fix. */
   feedback: z.string().optional(),
   lastError: z.string().optional(),
   hold: taskHold.optional(),
   /** Why it is in its state, in a sentence. */
   reason: z.string().optional(),
-  /** An operator has let it go. */
+  /** The operator who approved the task. */
   approvedBy: z.string().optional(),
   /** The conversation that it came from. */
   address: address.optional(),
   /**
-   * The messages that show it; `person`: the one with the buttons of its assignee; `former`: of a former assignee, who does not see what
-   * follows; `undelivered`: how its delivery ended instead of being sent.
+   * The messages that show the task; `person`: the one with the buttons of its assignee; `former`: of a former assignee, who does not see
+   * later changes; `undelivered`: how its delivery ended instead of being sent.
    */
   cards: z
     .array(
@@ -259,17 +265,20 @@ export const task = z.object({
       }),
     )
     .optional(),
-  /** What was said about it last. */
+  /** The last note about the task. */
   lastNote: z.object({ by: z.string(), text: z.string(), at: z.number() }).optional(),
 });
 export type Task = z.output<typeof task>;
 
-/** The card of the person whose turn it is, where it did not reach them. */
+/** The card of the person whose turn it is, where it did not arrive. */
 export function undeliveredCard({ status, cards }: Task) {
   return status === "assigned" ? cards?.find(({ person, undelivered }) => person && undelivered) : undefined;
 }
 
-/** Why, and what brings it there. In the reason of what was given up a platform speaks; in other reasons a hook may, and commands show those. */
+/**
+ * Why the card did not arrive, and how to send it. The reason of a card that was given up is in the platform's words; other reasons may be
+ * in a hook's words, and commands show those.
+ */
 export function undeliveredWords({ id, undelivered }: NonNullable<ReturnType<typeof undeliveredCard>>): string {
   const { status, reason } = undelivered ?? {};
   if (status === "purged")
@@ -278,13 +287,13 @@ export function undeliveredWords({ id, undelivered }: NonNullable<ReturnType<typ
   return `${reason ?? "it was given up"}. Once that is fixed, \`/outbox retry ${id}\` sends it again; many bots cannot write to a person who never wrote to them.`;
 }
 
-/** What a task comes from, beside its spec. */
+/** The origin of a task, beside its spec. */
 export interface TaskOrigin {
   /** `newId("t")`; made by the caller, so that creating it twice changes nothing. */
   id?: string;
   /** How often the caller that creates the task was started, where that is on disk: hooks at `task:create` see it. Absent: counted here. */
   attempt?: number;
-  /** Above 1: it was to be created before, and was refused. The dispatch at `task:create` is another one then. */
+  /** Above 1: the task was refused before, and is created again. The dispatch at `task:create` is another one then. */
   round?: number;
   status?: "draft" | "pending";
   missionId?: string;
@@ -297,20 +306,20 @@ export interface Actor {
   /** `web:1 (Ann)`, `runner:build`, `mission:m_1`, `orchestrator`. */
   by: string;
   reason?: string;
-  /** What it came from, for hooks' chains of causes. */
+  /** The cause of the actor's change, for hooks' chains of causes. */
   cause?: Cause;
 }
 
 export type Assessed =
   | { kind: "assessed"; assessment: TaskAssessment }
-  /** It stays in review, for a person to decide (`/task accept` or `/task retry`). */
+  /** The task stays in review, for a person to decide (`/task accept` or `/task retry`). */
   | { kind: "held"; by: string; reason: string; point?: string; crashes?: number }
-  /** It is not in review any more. */
+  /** The task is not in review any more. */
   | { kind: "left" };
 
 /**
- * Judges work that was handed in. May be asked again for the same attempt after a crash. What it throws leaves the task in review.
- * `isInReview` is asked between two checks, which may take long.
+ * Judges the result that was handed in. May be asked again for the same attempt after a crash. An error that it throws leaves the task in
+ * review. `isInReview` is asked between two checks, which may take long.
  */
 export type Assess = (task: Task, signal: AbortSignal, isInReview: () => Promise<boolean>) => Promise<Assessed>;
 

@@ -1,4 +1,4 @@
-/** Alerts. A change of one goes in whole (row, history, places, notices, what its cards owe) or not at all. */
+/** Alerts. A change of an alert is written in whole (row, history, places, notices, changes that its cards have to show) or not at all. */
 import type { Alert, AlertEvent, AlertState, AlertStore } from "../../domain/alerts/alert.js";
 import { noticeWords } from "../../domain/alerts/notice-words.js";
 import type { Connection } from "../connection.js";
@@ -184,7 +184,7 @@ interface CountRow {
   rows: number;
 }
 
-/** As `isPostponed` decides it. */
+/** States are counted as `isPostponed` decides. */
 const COUNTED = `SELECT iif(state = 'resolved' AND json_extract(data, '$.signal.state') = 'resolved'
   AND json_extract(data, '$.signal.clock.isPostponed'), 'postponed', state) AS state, count(*) AS rows FROM alerts`;
 

@@ -1,4 +1,4 @@
-/** Where alerts are told: places that wait for their card, and the cards. */
+/** The chats that show alerts: places that wait for their card, and the cards. */
 import type { AlertCard, AlertStore } from "../../domain/alerts/alert.js";
 import type { Connection } from "../connection.js";
 import { type AlertRecord, alertOf, type CardRecord, cardOf, type PlaceRecord, placeOf } from "./rows.js";
@@ -43,7 +43,7 @@ export function createCards({ database, read, write }: Connection): Cards {
     `UPDATE alert_places SET is_waiting = 0, card_id = ?, left_card = NULL, moved_to = NULL
      WHERE alert_id = ? AND destination = ? AND is_waiting`,
   );
-  /** The card that it left there says by now where to read of it. */
+  /** The card that the alert left there: it shows by now where the alert is. */
   const leftCard = database.prepare<[string, string], { id: string }>(
     "SELECT left_card AS id FROM alert_places WHERE alert_id = ? AND destination = ? AND is_waiting AND left_card IS NOT NULL",
   );
@@ -101,7 +101,7 @@ export function createCards({ database, read, write }: Connection): Cards {
      redraw_at = iif(shown_at > :now, min(redraw_at, :now), redraw_at)
      WHERE destination = :destination
      AND (shown_at > :now OR created_at > :now OR unsettled_since > :now)`,
-    // Others wait for a time of day.
+    // Other places wait for a time of day.
     `UPDATE alert_places SET due_at = :now
      WHERE destination = :destination AND is_waiting AND kind = 'now' AND due_at > :now`,
     "UPDATE alert_notices SET sent_at = :now WHERE destination = :destination AND sent_at > :now",

@@ -1,4 +1,4 @@
-/** What is said about alerts besides their cards: reminders, escalations. Decided first which delivery says it, then sent. */
+/** Messages about alerts besides their cards: reminders, escalations. First it is decided which delivery sends them, then they are sent. */
 import type { AlertStore, Notice, NoticeWords } from "../../domain/alerts/alert.js";
 import type { Connection } from "../connection.js";
 import { IS_EXCEPTION } from "../messages/delivery-rows.js";

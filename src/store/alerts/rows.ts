@@ -1,4 +1,4 @@
-/** Alerts and cards as rows: columns for what is asked for, JSON for what is only read back. */
+/** Alerts and cards as rows: columns for fields that queries use, JSON for fields that are only read back. */
 import {
   type Alert,
   type AlertCard,

@@ -1,4 +1,4 @@
-/** What configured hooks keep on disk. */
+/** The data of configured hooks on disk. */
 import type { AutomationStore } from "../../domain/automation.js";
 import type { Connection } from "../connection.js";
 import type { AddPending } from "../pending.js";

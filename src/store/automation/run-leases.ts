@@ -3,10 +3,10 @@ import type { AutomationRunStore, LeftRuns } from "../../domain/automation.js";
 import type { Connection } from "../connection.js";
 import { RUN_COLUMNS, type RunRecord, runOf, WAITS } from "./run-rows.js";
 
-/** The ids come as one JSON list. */
+/** The condition takes the ids as one JSON list. */
 const HAS_ROOM = "hook_id NOT IN (SELECT value FROM json_each(?))";
 const IN_FORCE = "(created_at < ? OR hook_id NOT IN (SELECT value FROM json_each(?)))";
-/** Between two since the same moment, one that came then goes before the next of a line that was served then. */
+/** Of two runs that wait since the same moment, a run that came then goes before the next run of a line that was served then. */
 const IN_TURN = "turn, due_at DESC, seq";
 const NONE: LeftRuns = { busy: [], absent: [], unread: [], keptSince: 0 };
 
@@ -28,7 +28,7 @@ export function createRunLeases({
     `UPDATE automation_runs SET status = 'running', attempt = attempt + ?, lease_owner = ?, lease_until = ? WHERE seq = ?
      RETURNING ${RUN_COLUMNS}`,
   );
-  // A line has one run at a time that is due and next: what was to be tried again goes back among the others.
+  // A line has one run at a time that is due and next: a run that had to be tried again goes back among the others.
   const rejoin = database.prepare<[string, string, number]>(
     `UPDATE automation_runs SET turn = NULL WHERE hook_id = ? AND line = ? AND ${WAITS} AND turn <= ?`,
   );

@@ -1,4 +1,4 @@
-/** Looking at runs: the history that operators see, and what the gates need to know after a restart. */
+/** Looking at runs: the history that operators see, and the facts that the gates need after a restart. */
 import type { AutomationRunFilter, AutomationRunStore, BriefRun } from "../../domain/automation.js";
 import type { Connection } from "../connection.js";
 import { RUN_COLUMNS, type RunRecord, runOf, WAITS } from "./run-rows.js";

@@ -1,4 +1,4 @@
-/** A run of a configured hook as a row: columns for what is asked for, JSON for what is only read back. */
+/** A run of a configured hook as a row: columns for fields that queries use, JSON for fields that are only read back. */
 import type { AutomationRun, AutomationRunStatus } from "../../domain/automation.js";
 
 export interface RunRecord {
@@ -42,7 +42,7 @@ export const RUN_COLUMNS =
 export const WAITS = "status IN ('queued', 'backgrounded')";
 export const IS_UNFINISHED_RUN = "status IN ('queued', 'backgrounded', 'running')";
 
-/** What an update may change, in the order of the statement. */
+/** The values that an update may change, in the order of the statement. */
 export type RunValues = [
   status: AutomationRunStatus,
   attempt: number,
@@ -74,7 +74,7 @@ export function valuesOf(run: AutomationRun, turn: number | null = run.dueAt): R
   ];
 }
 
-/** What is undefined is left out by JSON. */
+/** JSON leaves out undefined fields. */
 function dataOf(run: AutomationRun): { [K in keyof Data]: Data[K] | undefined } {
   const { trigger, reason, event, cause, dispatchId, phase, conversation, messageId } = run;
   const { statusReason, payload, decision, attempts } = run;
@@ -84,7 +84,7 @@ function dataOf(run: AutomationRun): { [K in keyof Data]: Data[K] | undefined } 
   };
 }
 
-/** A row that cannot be read stops nothing: its columns are what is left of it, and it cannot be run. */
+/** A row that cannot be read stops nothing: only its columns are left, and it cannot be run. */
 export function runOf(row: RunRecord): AutomationRun {
   try {
     const pending = row.pending === null ? {} : { pendingPayload: JSON.parse(row.pending) as unknown };

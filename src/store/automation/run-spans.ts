@@ -1,4 +1,4 @@
-/** When runs were under way and what led to them, without reading the rest of their rows. */
+/** The times and causes of runs, without reading the rest of their rows. */
 import type { AutomationRunStore, RunSpan } from "../../domain/automation.js";
 import type { Cause } from "../../domain/journal.js";
 import type { Connection } from "../connection.js";
@@ -28,7 +28,7 @@ export function createRunSpans({ database, read }: Connection): Pick<AutomationR
     `${SPAN} WHERE status = 'running' AND started_at <= ? LIMIT ?`,
   );
   const waiting = database.prepare<[number, number], SpanRecord>(`${SPAN} WHERE ${WAITS} AND started_at <= ? LIMIT ?`);
-  // Those that ended next to the end of the time that is asked for come first.
+  // Runs that ended next to the end of the given time come first.
   const ended = database.prepare<[number, number, number, number], SpanRecord>(
     `${SPAN} WHERE seq IN (SELECT seq FROM automation_runs WHERE ended_at >= ? AND started_at IS NOT NULL AND started_at <= ?
       ORDER BY abs(ended_at - ?) LIMIT ?)`,

@@ -15,7 +15,7 @@ export function createInsertRun({ database }: Connection): InsertRun {
      (id, hook_id, created_at, line, status, attempt, repeatable, due_at, turn, started_at, ended_at, lease_owner, lease_until, data, pending)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
   );
-  // A run that waits to be tried again holds up no other before it is due.
+  // A run that waits for another attempt holds up no other before it is due.
   const ahead = database.prepare<[string, string, number]>(
     `SELECT 1 FROM automation_runs WHERE hook_id = ? AND line = ? AND ${WAITS} AND turn <= ? LIMIT 1`,
   );

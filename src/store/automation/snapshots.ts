@@ -1,4 +1,4 @@
-/** What watched files looked like when they were last seen, so that a start finds what changed meanwhile. */
+/** The states of watched files when they were last seen, so that a start finds changes that were made meanwhile. */
 import type { FileSnapshot, SnapshotStore } from "../../domain/automation.js";
 import type { Connection } from "../connection.js";
 

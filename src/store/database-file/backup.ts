@@ -88,7 +88,7 @@ export async function backupDatabase(file: string, target: string, at: number): 
   }
 }
 
-/** Writes one snapshot of `source` into the new file `target`, which only this user can read. Throws what SQLite throws. */
+/** Writes one snapshot of `source` into the new file `target`, which only this user can read. Throws SQLite's errors. */
 export function copyDatabase(source: string, target: string): void {
   rmSync(target, { force: true });
   makePrivateFile(target);
@@ -126,11 +126,14 @@ function isCopied(source: string, target: string): boolean {
     copyFileSync(source, target);
     return true;
   } catch {
-    return false; // missing, a folder, or not to be read: the error of opening it says so
+    return false; // missing, a folder, or not to be read: opening it reports that
   }
 }
 
-/** Throws STORE_CORRUPT when the copy is damaged, BACKUP_UNKNOWN when it is no database of Hookgate, STORE_TOO_NEW or STORE_TOO_OLD when another version wrote it. */
+/**
+ * Throws STORE_CORRUPT when the copy is damaged, BACKUP_UNKNOWN when it is no database of Hookgate, STORE_TOO_NEW or STORE_TOO_OLD when
+ * another version wrote it.
+ */
 export function requireComplete(copy: Database, file: string): void {
   requireSound(copy, file, "integrity_check");
   const tables = [...columnsOf(copy).keys()];
@@ -193,7 +196,7 @@ function columnsOf(database: Database): Map<string, string[]> {
 export async function withDatabase<T>(file: string, use: (database: Database) => T | Promise<T>): Promise<T> {
   const database = openDatabase(file, { durability: "full", readonly: false });
   try {
-    // One file, without a log beside it.
+    // A single file, without a log beside it.
     database.pragma("journal_mode = DELETE");
     return await use(database);
   } finally {
@@ -220,7 +223,7 @@ export function countUnfinished(database: Database): Unfinished {
   };
 }
 
-/** Whole or not at all, also when the machine stops in between. */
+/** Moves the file whole or not at all, also when the machine stops in between. */
 export function putInPlace(partial: string, target: string): void {
   sync(partial);
   renameSync(partial, target);

@@ -1,4 +1,4 @@
-/** What went wrong with the files of an open store: damage that a read or a write met, files that were deleted under the gateway. */
+/** Problems of the files of an open store: damage that a read or a write met, files that were deleted under the gateway. */
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import type { StoreHealth } from "../../domain/store.js";
 import { HookgateError } from "../../lib/errors.js";
@@ -8,15 +8,20 @@ import { readMark } from "./identity.js";
 import { isHeaderSound, LOG_HEADER_BYTES, readIndex } from "./lost-log.js";
 
 export interface Damage {
-  /** Remembers an error of a read or a write that looks like damage; others are ignored. A disk that fails for a moment looks like it, too. */
+  /**
+   * Remembers an error of a read or a write that looks like damage; others are ignored. A disk that fails for a moment looks like it, too.
+   */
   note(error: HookgateError): void;
-  /** A read or a write met what looks like damage, and no check of the whole file has decided about it. */
+  /** A read or a write met an error that looks like damage, and no check of the whole file has decided about it. */
   isSuspected(): boolean;
-  /** What a check of the whole file found; undefined when it is sound. */
+  /** Takes the result of a check of the whole file; undefined when the file is sound. */
   decide(error: HookgateError | undefined): void;
   /** A loss that was found at the start, or a part that works no more. Logged, and shown until a restart. */
   remark(message: string, facts?: object): void;
-  /** The files are open: from now on it is noticed when one is deleted, replaced or overwritten. `mark`: the number of the database, unless another process may write it. */
+  /**
+   * The files are open: from now on it is noticed when one is deleted, replaced or overwritten. `mark`: the number of the database, unless
+   * another process may write it.
+   */
   filesAreOpen(mark: number | undefined): void;
   health(): StoreHealth;
   /** After the database was closed. */
@@ -51,7 +56,7 @@ class WatchedDamage implements Damage {
   readonly #log: string;
   readonly #remarks: string[] = [];
   #opened: Opened | undefined;
-  /** Does not end before a restart. */
+  /** The error stays until a restart. */
   #found: HookgateError | undefined;
   #suspicion: HookgateError | undefined;
   #isGoneLogged = false;
@@ -125,7 +130,7 @@ class WatchedDamage implements Damage {
     this.#logger.error({ code: error.code, hint: error.hint }, error.message);
   }
 
-  /** The database is not where it was. It may come back. */
+  /** The database file is not in its place. It may come back. */
   #gone(): HookgateError | undefined {
     if (!this.#opened) return undefined;
     const { database } = this.#files;
@@ -137,7 +142,7 @@ class WatchedDamage implements Damage {
     });
   }
 
-  /** The database is where it was, and a start would not find it there. */
+  /** The database file is in its place, and a start would not find it there. */
   #ledAway({ database }: Opened): HookgateError | undefined {
     const files = this.#files;
     if (files.path === files.database) return undefined;
@@ -158,7 +163,7 @@ class WatchedDamage implements Damage {
     }
   }
 
-  /** What was written over. Does not end before a restart: the gateway's own writes hide it sooner or later. */
+  /** A file of the database was written over. The error does not end before a restart: the gateway's own writes hide it sooner or later. */
   #overwritten({ own }: Opened): HookgateError | undefined {
     if (!own) return undefined;
     if (!own.marks.includes(readMark(own.database)))
@@ -190,11 +195,14 @@ const SUSPECTED =
   "A disk that fails for a moment looks like this, too: the gateway checks the whole file within some minutes, and `npx hookgate doctor` checks it now. If it is damaged, stop the gateway and restore a backup with `npx hookgate restore FILE`.";
 const RESTORE = "Stop the gateway, then restore a backup with `npx hookgate restore FILE`.";
 
-/** What another process did to the log; undefined when nothing shows. Nothing else holds locks on it, so it can be opened and closed. */
+/**
+ * The change that another process made to the log; undefined when nothing shows. Nothing else holds locks on it, so it can be opened and
+ * closed.
+ */
 function changeOfLog(file: string, own: OwnFiles): string | undefined {
   if (identityOf(file) !== own.log) return "deleted or replaced";
   const bytes = sizeOf(file);
-  // A checkpoint of another program may cut off what is in the database already, and says so in the index before it does.
+  // A checkpoint of another program may cut off commits that are in the database already, and records that in the index before it does.
   if (bytes < (readIndex(own.index)?.logBytes ?? 0)) return "cut short";
   return bytes < LOG_HEADER_BYTES || isHeaderSound(headerOf(file)) ? undefined : "overwritten at its start";
 }

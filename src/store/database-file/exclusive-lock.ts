@@ -16,7 +16,7 @@ export interface ExclusiveLock {
 
 /**
  * Throws STORE_IN_USE when another process, or this one, has the database open, and STORE_MISSING when a link to its folder leads nowhere.
- * `owner` says who has it open, for the message.
+ * `owner` names the process that has it open, for the message.
  */
 export function takeExclusiveLock(files: DatabaseFiles, owner: () => string | undefined): ExclusiveLock {
   requireFolder(files);
@@ -43,7 +43,7 @@ export function takeExclusiveLock(files: DatabaseFiles, owner: () => string | un
   return { release: () => held.close() };
 }
 
-/** Throws STORE_CORRUPT when a start would. Only of a file that this process has not open. */
+/** Throws STORE_CORRUPT when a start would. Only for a file that this process has not open. */
 export function requireSoundLock({ lock }: Pick<DatabaseFiles, "lock">): void {
   let database: Database.Database | undefined;
   try {
@@ -52,7 +52,7 @@ export function requireSoundLock({ lock }: Pick<DatabaseFiles, "lock">): void {
   } catch (thrown) {
     const error = lockError(thrown, lock);
     if (error.code === "STORE_CORRUPT") throw error;
-    // Missing, held by the gateway that runs, or not this user's: a start reports that.
+    // The lock file is missing, held by the gateway that runs, or not this user's: a start reports that.
   } finally {
     database?.close();
   }

@@ -1,4 +1,4 @@
-/** Where a database and the files beside it are, and who can read them. */
+/** The paths of a database and of the files beside it, and who can read them. */
 import { accessSync, constants, existsSync, lstatSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -82,7 +82,7 @@ const SQLITE_SUFFIXES = ["", "-wal", "-shm", "-journal"];
 /** Files that were moved aside: `NAME.damaged-20261122T204500Z`, `NAME.replaced-…`. */
 const ASIDE = /\.(damaged|replaced)-[\w-]+$/;
 
-/** The files that exist, the folder last, and of these only those that other users can read or write. Devices and pipes are not ours. */
+/** The existing files, the folder last, and of these only those that other users can read or write. Devices and pipes are not ours. */
 export function exposedFiles(files: DatabaseFiles): string[] {
   const entries = namesIn(files.folder);
   const own = ownNames(files);
@@ -98,7 +98,7 @@ export function exposedFiles(files: DatabaseFiles): string[] {
   return [...paths, ...(isOurs ? [files.folder] : [])].filter(isExposed);
 }
 
-/** Takes other users' rights away from what exists. Returns what it could not change, with the reason. */
+/** Takes other users' rights to the existing files away. Returns the files that it could not change, with the reason. */
 export function narrowFiles(files: DatabaseFiles): { path: string; reason: unknown }[] {
   const failed: { path: string; reason: unknown }[] = [];
   const isLink = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
@@ -142,7 +142,10 @@ export function requireFolder({ deadLink, folder }: Pick<DatabaseFiles, "deadLin
   });
 }
 
-/** Throws STORE_FAILED when the database, its history or its lock is a device, a pipe or a link in a circle, or the database or its lock a folder. A history that is a folder is moved aside. */
+/**
+ * Throws STORE_FAILED when the database, its history or its lock is a device, a pipe or a link in a circle, or the database or its lock a
+ * folder. A history that is a folder is moved aside.
+ */
 export function requireRegularFiles({ path: database, journal, lock }: DatabaseFiles): void {
   const kept = { "its database": database, "the history of hooks": journal, "the lock of its database": lock };
   for (const [what, path] of Object.entries(kept)) {
@@ -164,7 +167,7 @@ export function isFolder(path: string): boolean {
   }
 }
 
-/** What a path is that can be neither read nor written as a file; undefined for a file, a folder, and what is not there. */
+/** The kind of a path that can be neither read nor written as a file; undefined for a file, a folder, and a missing path. */
 export function specialKind(path: string): string | undefined {
   try {
     const stats = statSync(path, { throwIfNoEntry: false });
@@ -189,8 +192,8 @@ export function requireUploadsFolder({ uploads }: DatabaseFiles): void {
 }
 
 /**
- * Why the folder for uploads cannot be used, and what to do; undefined when it can be, or is not there yet. What is wrong with the folder
- * of the database is the database's problem.
+ * Why the folder for uploads cannot be used, and what to do; undefined when it can be, or is not there yet. A problem with the folder of
+ * the database is the database's problem.
  */
 export function uploadsProblem(files: DatabaseFiles): string | undefined {
   const { folder, uploads } = files;
@@ -209,7 +212,7 @@ export function uploadsProblem(files: DatabaseFiles): string | undefined {
 
 /** A backup that is copied and checked; there is nothing to lose in it. */
 export const restoringFile = (database: string) => `${database}.restoring`;
-/** A backup that is copied whole and is to become the database: also after a kill. */
+/** A backup that is copied whole and becomes the database: also after a kill. */
 export const restoredFile = (database: string) => `${database}.restored`;
 
 function ownNames({ database, journal, lock, token, uploads }: DatabaseFiles): Set<string> {
@@ -224,8 +227,8 @@ export function isOwnName(files: DatabaseFiles, name: string): boolean {
 }
 
 /**
- * Whether the gateway itself writes a path, or it is one of `others` (real paths). Every message changes such files, so a hook that watches
- * them would start itself; and what they hold is for no hook.
+ * Whether the gateway itself writes a path, or the path is one of `others` (real paths). Every message changes such files, so a hook that
+ * watches them would start itself; and their content is for no hook.
  */
 export function ownFileTest(files: DatabaseFiles, ...others: readonly string[]): (path: string) => boolean {
   const names = ownNames(files);
@@ -235,7 +238,10 @@ export function ownFileTest(files: DatabaseFiles, ...others: readonly string[]):
     (dirname(path) === files.folder && names.has(basename(path).replace(ASIDE, "")));
 }
 
-/** The same for a path of a configuration, which may lead through links or not be there yet; and the files in the folder of the database. */
+/**
+ * `ownFileTest` for a path of a configuration, which may lead through links or not be there yet. `besideDatabase`: the files in the
+ * folder of the database.
+ */
 export function ownFilesOf(files: DatabaseFiles, ...others: readonly string[]) {
   const isOwn = ownFileTest(files, ...others);
   return {

@@ -25,7 +25,10 @@ export function readMark(descriptor: number): number | undefined {
     : undefined;
 }
 
-/** Only of a file that this process has not open: closing it ends the locks that SQLite holds on it (https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_). */
+/**
+ * Only for a file that this process has not open: closing it ends the locks that SQLite holds on it
+ * (https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_).
+ */
 function markOf(file: string): number | undefined {
   let descriptor: number | undefined;
   try {
@@ -48,12 +51,12 @@ export function markDatabase(database: Database, wanted: number = newMark()): nu
   return wanted;
 }
 
-/** Writes the number once more, into the log. */
+/** Writes the number again, into the log. */
 export function repeatMark(database: Database, mark: number): void {
   database.pragma(`user_version = ${mark}`);
 }
 
-/** For a copy. */
+/** Gives a copy a number of its own. */
 export function markAnew(database: Database): void {
   database.pragma(`user_version = ${newMark()}`);
 }

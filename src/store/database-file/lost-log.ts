@@ -13,7 +13,7 @@ const BIG_ENDIAN = 0x377f0683;
 /** Where the number of the database (`identity.ts`) is on its first page. */
 export const MARK_OFFSET = 60;
 
-/** What the log of a database that no one has open contains. */
+/** The content of the log of a database that no process has open. */
 export type LogState =
   | { kind: "missing"; isEmpty: boolean }
   | {
@@ -22,7 +22,10 @@ export type LogState =
       isHeaderSound: boolean;
       /** Commits after the first damaged frame. */
       lostCommits: number;
-      /** Frames that the index (`-shm`) knows and the log does not have any more: it was cut short. After a power cut the disk may have lost them. */
+      /**
+       * Frames that the index (`-shm`) knows and the log does not have any more: it was cut short. After a power cut the disk may have lost
+       * them.
+       */
       missingFrames: number;
       /** The numbers of the database in its committed first pages, oldest first. */
       marks: number[];
@@ -30,7 +33,7 @@ export type LogState =
 
 /** `database`: the path of the database, whose log it is. */
 export function readLog(database: string): LogState {
-  // First, so that what a running gateway adds meanwhile is in the log.
+  // The index is read first, so that frames that a running gateway adds meanwhile are in the log.
   const index = readIndexFile(`${database}-shm`);
   let log: Buffer;
   try {
@@ -49,7 +52,7 @@ export function isHeaderSound(log: Buffer): boolean {
   return first === log.readUInt32BE(24) && second === log.readUInt32BE(28);
 }
 
-/** Commits of the log's current generation after its first damaged frame are lost. That frame itself may be one that a kill cut off. */
+/** Commits of the log's current generation after its first damaged frame are lost. A kill may have cut off that frame itself. */
 function examine(log: Buffer, index: LogIndex | undefined): LogState {
   const sum = sumOf(log);
   const hasHeader = isHeaderSound(log);
@@ -82,11 +85,14 @@ function examine(log: Buffer, index: LogIndex | undefined): LogState {
   return { kind: "read", isHeaderSound: hasHeader, lostCommits, missingFrames, marks };
 }
 
-/** What the header of an index says of its log. It outlives a process that was killed (https://www.sqlite.org/walformat.html#the_wal_index_header). */
+/**
+ * The facts in the header of an index about its log. The index outlives a process that was killed
+ * (https://www.sqlite.org/walformat.html#the_wal_index_header).
+ */
 export interface LogIndex {
-  /** The last frame that was committed; 0 after the log was copied into the database and started anew. */
+  /** The last frame that was committed; 0 after the log was copied into the database and started again. */
   frames: number;
-  /** What the log has at least. */
+  /** The least size of the log. */
   logBytes: number;
   salts: Buffer;
 }
@@ -107,12 +113,12 @@ function readIndexFile(file: string): LogIndex | undefined {
 export function readIndex(descriptor: number): LogIndex | undefined {
   const index = Buffer.alloc(INDEX_HEADERS_BYTES);
   const read = readSync(descriptor, index, 0, INDEX_HEADERS_BYTES, 0);
-  // SQLite writes it twice, and is killed in between at times.
+  // SQLite writes the header twice, and is killed in between at times.
   if (read < INDEX_HEADERS_BYTES || index.compare(index, 0, 48, 48, 96) !== 0 || index[12] !== 1) return undefined;
   const isLittle = endianness() === "LE";
   const frames = isLittle ? index.readUInt32LE(16) : index.readUInt32BE(16);
   const size = isLittle ? index.readUInt16LE(14) : index.readUInt16BE(14);
-  // 1 stands for the largest size, which does not fit.
+  // 1 means the largest size, which does not fit.
   const pageBytes = size === 1 ? 65_536 : size;
   const logBytes = frames === 0 ? 0 : LOG_HEADER_BYTES + frames * (FRAME_HEADER_BYTES + pageBytes);
   return { frames, logBytes, salts: index.subarray(32, 40) };

@@ -1,10 +1,10 @@
-/** Moves a database out of the way without deleting it: what is in it may still be wanted. */
+/** Moves a database out of the way without deleting it: its content may still be wanted. */
 import { existsSync, renameSync } from "node:fs";
 import { storeError } from "../errors.js";
 
 /**
- * What SQLite keeps beside a database. The log goes with its file: beside another file it would damage that one. The file itself goes
- * last, so that the same call after a kill moves the rest to the same name.
+ * The files that SQLite keeps beside a database. The log goes with its file: beside another file it would damage that one. The file itself
+ * goes last, so that the same call after a kill moves the rest to the same name.
  */
 const SUFFIXES = ["-wal", "-shm", "-journal", ""];
 

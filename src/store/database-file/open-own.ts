@@ -1,4 +1,4 @@
-/** Opens the gateway's own database: refuses one that is damaged or missing, and finds out what the last run lost. */
+/** Opens the gateway's own database: refuses one that is damaged or missing, and finds the losses of the last run. */
 import { existsSync, rmSync, statSync } from "node:fs";
 import type { Database } from "better-sqlite3";
 import { HookgateError } from "../../lib/errors.js";
@@ -14,20 +14,25 @@ import { moveAside } from "./move-aside.js";
 import { hadHistory, type LeftOpen, wasLeftOpen, writeOwner } from "./owner.js";
 import { finishRestore } from "./restore.js";
 
-/** Checked before the start goes on: that takes a fifth of a second at most. A larger file is checked in a thread, right after the start. */
+/**
+ * Checked before the start goes on: that takes a fifth of a second at most. A larger file is checked in a thread, right after the start.
+ */
 const CHECKED_AT_START_BYTES = 128_000_000;
 
 export interface OwnDatabase {
   database: Database;
   /** The number that the database shares with its history. */
   mark: number;
-  /** When all of it was checked; undefined = not yet. */
+  /** When all of the database was checked; undefined = not yet. */
   checkedAt: number | undefined;
-  /** What the last run lost, one sentence each. */
+  /** The losses of the last run, one sentence each. */
   losses: string[];
 }
 
-/** The exclusive lock is held. Throws a STORE_… error; STORE_MISSING when the database is gone and its history is not, STORE_FOREIGN when it is another one. */
+/**
+ * The exclusive lock is held. Throws a STORE_… error; STORE_MISSING when the database is gone and its history is not, STORE_FOREIGN when
+ * it is another one.
+ */
 export async function openOwnDatabase(
   files: DatabaseFiles,
   options: { durability: Durability; clock: Clock; newDatabase: boolean },
@@ -43,7 +48,7 @@ export async function openOwnDatabase(
   const log = readLog(file);
   const history = readLog(files.journal);
   const isHistoryGone = sizeOf(files.journal) === 0;
-  // Its reader creates the log, empty at first.
+  // The reader of the history creates the log, empty at first.
   const isHistoryLogGone = !isHistoryGone && !existsSync(`${files.journal}-wal`);
   refuseForeign(files, log);
   const database = openDatabase(file, { durability: options.durability, readonly: false });
@@ -55,7 +60,7 @@ export async function openOwnDatabase(
     const mark = markDatabase(database);
     const isHistoryLost = isHistoryGone && (leftOpen !== undefined || hadHistory(database));
     writeOwner(database, file, now);
-    // That may have started the log anew: it is to have the number, by which it is known as the log of this database.
+    // `writeOwner` may have started the log again: the log needs the number, by which it is known as the log of this database.
     repeatMark(database, mark);
     const losses = [];
     if (finished)
@@ -82,7 +87,7 @@ export async function openOwnDatabase(
   }
 }
 
-/** What happened to a log, and what it cost; undefined when it is whole. */
+/** The damage of a log, and the loss that it caused; undefined when the log is whole. */
 function lossOf(log: LogState, leftOpen: LeftOpen | undefined): string | undefined {
   if (log.kind === "missing")
     return (
@@ -91,12 +96,15 @@ function lossOf(log: LogState, leftOpen: LeftOpen | undefined): string | undefin
     );
   if (log.lostCommits > 0) return `was damaged: its last changes (${log.lostCommits} transactions) are lost`;
   if (!log.isHeaderSound) return "was damaged at its start: all changes in it are lost";
-  // A power cut may cost what no one was told of yet.
+  // A power cut may lose only changes that were not reported yet.
   if (log.missingFrames > 0 && leftOpen?.isSameBoot) return "was cut short: its last changes are lost";
   return undefined;
 }
 
-/** A history without its database: the database was deleted or emptied, or DATABASE_URL names another folder's. A restore that was interrupted has the database. */
+/**
+ * A history without its database: the database was deleted or emptied, or DATABASE_URL names another folder's. A restore that was
+ * interrupted has the database.
+ */
 function isLost({ database, journal }: DatabaseFiles): boolean {
   return sizeOf(database) === 0 && sizeOf(journal) > 0 && !existsSync(restoredFile(database));
 }
@@ -112,7 +120,7 @@ export function refuseLost(files: DatabaseFiles): void {
   });
 }
 
-/** Looks only. Throws STORE_FOREIGN, STORE_TOO_NEW or STORE_TOO_OLD when one of the files is not what a start expects there. */
+/** Looks only. Throws STORE_FOREIGN, STORE_TOO_NEW or STORE_TOO_OLD when one of the files is not the one that a start expects there. */
 export function refuseOtherSchema({ database, journal }: DatabaseFiles): void {
   refuseOther(database, GATEWAY_SCHEMA);
   if (sizeOf(journal) > 0) refuseOther(journal, HISTORY_SCHEMA);
@@ -124,18 +132,18 @@ function refuseOther(file: string, schema: Schema): void {
     opened = openSqlite(file, { readonly: true, fileMustExist: true, timeout: 100 });
     hasSchema(opened, file, schema);
   } catch (thrown) {
-    if (thrown instanceof HookgateError) throw thrown; // what cannot be read, others report
+    if (thrown instanceof HookgateError) throw thrown; // other code reports a file that cannot be read
   } finally {
     opened?.close();
   }
 }
 
-/** 0 when it is missing or no file. */
+/** 0 when the path is missing or no file. */
 function sizeOf(file: string): number {
   try {
     const stats = statSync(file);
     return stats.isFile() ? stats.size : 0;
   } catch {
-    return 0; // opening it reports what is wrong
+    return 0; // opening it reports the problem
   }
 }

@@ -1,6 +1,6 @@
 /**
- * To whom the files of a database belong. Who owns a file can write it, and who owns its folder can put another in its place: also a login
- * token. Root and the gateway's own user are trusted. Windows has no such owners.
+ * The owners of a database's files. The owner of a file can write it, and the owner of its folder can put another file in its place: also a
+ * login token. Root and the gateway's own user are trusted. Windows has no such owners.
  */
 import { chownSync, lstatSync, type Stats, statSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -12,8 +12,8 @@ const ROOT = 0;
 const WRITABLE_BY_OTHERS = 0o022;
 
 /**
- * Throws STORE_FOREIGN_OWNER when the folder, the database or a file beside it belongs to another user, and when others may write the login token.
- * Root makes a folder its own in which nothing else is, such as the volume of a container.
+ * Throws STORE_FOREIGN_OWNER when the folder, the database or a file beside it belongs to another user, and when others may write the login
+ * token. Root takes over a folder in which nothing else is, such as the volume of a container.
  */
 export function requireOwned(files: DatabaseFiles): void {
   const problem = ownerProblem(files);
@@ -28,7 +28,7 @@ export function requireOwned(files: DatabaseFiles): void {
   }
 }
 
-/** Why a start of this user refuses the files, and what to do. */
+/** Why a start of this user refuses the files, and the next step. */
 export function ownerProblem(files: DatabaseFiles): { message: string; hint: string } | undefined {
   const user = process.geteuid?.();
   if (user === undefined) return undefined;
@@ -47,7 +47,7 @@ export function ownerProblem(files: DatabaseFiles): { message: string; hint: str
   };
 }
 
-/** What a start of root changes. */
+/** The message about the folder that a start as root takes over. */
 export function takenFolder(files: DatabaseFiles): string | undefined {
   const taken = ownerProblem(files) === undefined && mayTakeFolder(files);
   return taken ? `${files.folder} belongs to another user. A start as root makes the folder root's own.` : undefined;

@@ -25,7 +25,7 @@ export function writeOwner(database: Database.Database, file: string, at: number
   }
 }
 
-/** Whether the process that had this file open did not close it, as far as the file says. */
+/** Whether the process that had this file open did not close it, as far as the file shows. */
 export function isLeftOpen(database: Database.Database): boolean {
   return factReader(database)(OPENED_BY) !== undefined;
 }
@@ -36,7 +36,7 @@ export function forgetOwner(database: Database.Database): () => void {
   return () => void remove.run(OPENED_BY);
 }
 
-/** For a copy: no gateway had it open, and it has no history. */
+/** For a copy: no gateway had the copy open, and the copy has no history. */
 export function forgetOwners(copy: Database.Database): void {
   copy.prepare("DELETE FROM facts WHERE name IN (?, ?)").run(OWNER, OPENED_BY);
 }
@@ -48,7 +48,7 @@ export function hadHistory(database: Database.Database): boolean {
 }
 
 export interface LeftOpen {
-  /** The machine was not started again since; true where that cannot be told. */
+  /** The machine was not started again since; true where that is not known. */
   isSameBoot: boolean;
 }
 
@@ -79,7 +79,7 @@ export async function wasLeftOpen(
   return { isSameBoot: boot === undefined || boot === ownerMark(process.pid, file)?.split(" ")[2] };
 }
 
-/** The same refusal, for a file that may be missing or damaged. Throws STORE_IN_USE. */
+/** Refuses as above, for a file that may be missing or damaged. Throws STORE_IN_USE. */
 export async function refuseRunningOwner(file: string, clock: Clock): Promise<void> {
   let database: Database.Database | undefined;
   try {
@@ -87,7 +87,7 @@ export async function refuseRunningOwner(file: string, clock: Clock): Promise<vo
     await wasLeftOpen(database, file, clock);
   } catch (thrown) {
     if (thrown instanceof HookgateError) throw thrown;
-    // It cannot be read: that is why a backup is restored.
+    // The file cannot be read: that is why a backup is restored.
   } finally {
     database?.close();
   }
@@ -99,13 +99,13 @@ export function readOwner(file: string): string | undefined {
     database = openSqlite(file, { readonly: true, fileMustExist: true, timeout: 100 });
     return factReader(database)(OWNER);
   } catch {
-    return undefined; // Only a remark: the refusal stands without it.
+    return undefined; // Only a remark: the refusal is valid without it.
   } finally {
     database?.close();
   }
 }
 
-/** When the last gateway opened it; undefined where that cannot be told. */
+/** The time when the last gateway opened it; undefined where that is not known. */
 export function openedAt(file: string): number | undefined {
   const at = Date.parse(readOwner(file)?.split("since ")[1] ?? "");
   return Number.isNaN(at) ? undefined : at;
@@ -119,15 +119,15 @@ function factReader(database: Database.Database): (name: string) => string | und
 }
 
 /**
- * The process and no other one with its number later (number, start in ticks since the machine started, start of the machine), and the
- * file, so that a copy of the database belongs to no process.
+ * Identifies the process, and no other one with its number later (number, start in ticks since the machine started, start of the machine),
+ * and the file, so that a copy of the database belongs to no process.
  */
 function ownerMark(pid: number, file: string): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     // The name of the program, in parentheses, may contain spaces. The start is field 22, the 20th after the name.
     const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    // It has ended, and its parent process has not collected it yet: it may stay like that for as long as the parent runs.
+    // The process has ended, and its parent process has not collected it yet: it may stay like that for as long as the parent runs.
     if (state === "Z" || state === "X") return undefined;
     const startTicks = fields[18];
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();

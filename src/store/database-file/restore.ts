@@ -35,22 +35,22 @@ import { forgetOwners, isLeftOpen, readOwner, refuseRunningOwner } from "./owner
 export interface Restored extends Unfinished {
   /** When the backup was made, as ISO 8601; undefined for a plain copy of a database. */
   madeAt: string | undefined;
-  /** Where the earlier database is now; undefined when there was none. */
+  /** The path of the earlier database now; undefined when there was none. */
   replaced: string | undefined;
-  /** It is no backup but the file of a running or killed gateway, copied without its log. */
+  /** The file is no backup but the file of a running or killed gateway, copied without its log. */
   isBareCopy: boolean;
 }
 
 const RESTORED = "it was unfinished in the backup that was restored";
 const MAY_BE_HANDLED = `${MAY_HAVE_BEEN_HANDLED}: ${RESTORED}`;
 const MAY_BE_SENT = `${MAY_HAVE_BEEN_SENT} since: ${RESTORED}`;
-/** Followed by the reason of what was held or dead then. */
+/** The former reason of a held or dead letter follows this text. */
 const WAITED = "it waited for an operator in the backup that was restored";
 
 /**
- * `hold`: unfinished messages and deliveries wait for an operator, as they may have been handled or sent since, and so do those that waited for
- * one in the backup; unfinished runs of hooks are ended. Throws STORE_IN_USE while a gateway runs, BACKUP_MISSING,
- * BACKUP_UNKNOWN, BACKUP_INCOMPLETE, BACKUP_IS_DATABASE, or a STORE_… error; then the database is as it was.
+ * `hold`: unfinished messages and deliveries wait for an operator, as they may have been handled or sent since, and so do those that waited
+ * for one in the backup; unfinished runs of hooks are ended. Throws STORE_IN_USE while a gateway runs, BACKUP_MISSING, BACKUP_UNKNOWN,
+ * BACKUP_INCOMPLETE, BACKUP_IS_DATABASE, or a STORE_… error; then the database is as it was.
  */
 export async function restoreDatabase(
   files: DatabaseFiles,
@@ -109,7 +109,10 @@ export async function restoreDatabase(
   }
 }
 
-/** Puts a copied backup in the place of the database; undefined when there is none. The lock is held. Called again after a kill, it does the rest. */
+/**
+ * Puts a copied backup in the place of the database; undefined when there is none. The lock is held. Called again after a kill, it does the
+ * rest.
+ */
 export function finishRestore(files: DatabaseFiles): { replaced: string | undefined } | undefined {
   const ready = restoredFile(files.database);
   const madeAt = statSync(ready, { throwIfNoEntry: false })?.mtimeMs;
@@ -138,9 +141,9 @@ async function read(backup: string, job: () => void | Promise<void>): Promise<vo
   }
 }
 
-/** Nothing that waits in the backup goes on by itself, and no platform is read again from where it was read then. */
+/** Nothing that waits in the backup goes on by itself, and no platform is read again from the position of that time. */
 function holdUnfinished(database: Database, at: number): void {
-  // What waited for an operator already. A backup of a restored database may say so of some.
+  // Messages and deliveries that waited for an operator already. A backup of a restored database may have this text in some of them.
   database
     .prepare<[string, string]>(
       "UPDATE inbox SET error = concat_ws('; ', ?, error) WHERE status = 'dead' AND instr(ifnull(error, ''), ?) <> 1",

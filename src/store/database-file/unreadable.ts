@@ -1,7 +1,7 @@
 /**
- * Rows whose JSON is damaged or has another shape (a disk's fault, a hand in the file). One of them must not keep the gateway from
- * starting, nor hold up the rows behind it. Messages and deliveries become dead letters, which an operator can look at and delete;
- * rows of other tables are moved to a table of their own.
+ * Rows whose JSON is damaged or has another shape (a disk's fault, a change of the file by hand). Such a row must not keep the gateway from
+ * starting, nor hold up the rows behind it. Messages and deliveries become dead letters, which an operator can look at and delete; rows of
+ * other tables are moved to a table of their own.
  */
 import { MAY_HAVE_BEEN_SENT } from "../../domain/deliveries/letters.js";
 import type { Logger } from "../../lib/logger.js";
@@ -78,7 +78,7 @@ const lostReason = (status: unknown) =>
 const lostHint = (id: string) =>
   `\`/outbox show ${id}\` shows it. \`/outbox release ${id}\` asks whether it arrived, and \`/outbox purge ${id}\` deletes it.`;
 
-/** What a start looks for. */
+/** Ends the unreadable rows that a start finds. */
 export async function endUnreadable(connection: Connection, giveUp: GiveUp, damage: Damage): Promise<void> {
   const { database, read } = connection;
   const messages = database.prepare<[], { id: number; event: string }>(
@@ -108,7 +108,7 @@ function unreadableOf<Row>(rows: Iterable<Row>, read: (row: Row) => unknown): Ro
   return found;
 }
 
-/** What a column of JSON must be, and what an object in it must have. */
+/** The rules for a column of JSON, and for the fields of an object in it. */
 interface Shape {
   table: string;
   /** Names a row. */
@@ -143,7 +143,7 @@ const SHAPES: readonly Shape[] = [
   { table: "sla_cases", key: ["id"], column: "data", type: "object", texts: ["id", "conversation"] },
 ];
 
-/** They stay in the file, so that an operator can repair them by hand. */
+/** The unreadable rows stay in the file, so that an operator can repair them by hand. */
 async function moveUnreadable({ database, write }: Connection, damage: Damage): Promise<void> {
   const moved = await write(() => SHAPES.flatMap((shape) => moveRows(database, shape)));
   for (const { table, name } of moved)
@@ -178,7 +178,7 @@ function moveRows(
   });
 }
 
-/** Those that can be read. */
+/** Only the rows that can be read. */
 export function readable<Row, T>(rows: readonly Row[], read: (row: Row) => T): T[] {
   return rows.flatMap((row) => {
     try {

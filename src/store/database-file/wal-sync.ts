@@ -11,7 +11,7 @@ import { closeSync, fdatasync, fdatasyncSync, openSync } from "node:fs";
 import type { WalSync } from "../../fast/group-commit.js";
 import type { Clock } from "../../lib/time/clock.js";
 
-/** Slower than this and it is not done on this thread. */
+/** A sync that is slower than this is not done on this thread. */
 const QUICK_MS = 0.3;
 
 /** How the log is synced; another disk in tests. */

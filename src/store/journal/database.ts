@@ -4,7 +4,7 @@ import { openDatabase } from "../connection.js";
 
 /** The writer's thread may wait for a lock: nothing waits for that thread. */
 const WRITER_BUSY_MS = 10_000;
-/** 16 MB of log: the same few index pages are written again and again, and go to the file once in that. */
+/** 16 MB of log: the same few index pages are written again and again, and go to the file once in that amount. */
 const CHECKPOINT_PAGES = 4000;
 
 /** Only the `creator` makes a missing file: a writer that starts again after the folder was renamed leaves nothing in its place. */

@@ -4,7 +4,7 @@
 export type Histogram = Record<number, number>;
 
 const PER_DOUBLING = 8;
-/** Everything below it is one bucket. */
+/** All latencies below this are one bucket. */
 const LOWEST_MS = 0.001;
 
 export function addLatency(histogram: Histogram, latencyMs: number): void {

@@ -1,11 +1,14 @@
-/** Counts per hook: by the hour (fires, failures, latencies) and for ever (fires, when last and how it went). */
+/** Counts per hook: by the hour (fires, failures, latencies) and for ever (fires, the time and outcome of the last one). */
 import type { Database } from "better-sqlite3";
 import type { Outcome } from "../../domain/journal.js";
 import { isFailure } from "../../fast/pack/records.js";
 import { HOUR_MS } from "../../lib/time/duration.js";
 import { addLatency, type Histogram } from "./histogram.js";
 
-/** Counts (one per hook and hour) kept in memory. With more, all are dropped after a save and read again when needed: with more hooks in use than this, at each save. */
+/**
+ * Counts (one per hook and hour) kept in memory. With more, all are dropped after a save and read again when needed: with more hooks in use
+ * than this, at each save.
+ */
 const MAX_CACHED = 2000;
 
 interface HourCounts {
@@ -25,7 +28,7 @@ interface Totals {
 
 export interface HookStatsWriter {
   add(hook: string, at: number, outcome: Outcome, latencyMs: number): void;
-  /** Writes what has changed; inside the transaction of the dispatches. */
+  /** Writes changed counts; inside the transaction of the dispatches. */
   save(): void;
   /** After a rollback. */
   forget(): void;

@@ -1,6 +1,6 @@
 /**
- * The journal: takes records without ever making anybody wait, hands them to the writer in batches, and reads them back.
- * When records come faster than the disk takes them, the oldest that did not fail are dropped, counted and reported.
+ * The journal: takes records without ever making a caller wait, hands them to the writer in batches, and reads them back. When records come
+ * faster than the disk takes them, the oldest that did not fail are dropped, counted and reported.
  */
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import type { Database } from "better-sqlite3";
@@ -26,7 +26,7 @@ export interface JournalOptions {
   file: string;
   clock: Clock;
   logger: Logger;
-  /** What must not reach the disk. May grow while the journal is open. */
+  /** Secrets that must not reach the disk. May grow while the journal is open. */
   secrets?: (string | undefined)[] | undefined;
   /** Records nothing. */
   readonly: boolean;
@@ -38,7 +38,7 @@ export interface JournalOptions {
   inProcess: boolean;
   /** Records that may wait for the writer. */
   maxPending?: number;
-  /** Told of every writing thread that is started. */
+  /** Called with every writing thread that is started. */
   onWorker?: LinkOptions["onWorker"];
 }
 
@@ -51,9 +51,9 @@ export interface StoredJournal extends Journal {
 }
 
 const MAX_PENDING = 20_000;
-/** Shorter than any other flush takes: a writer that is away, or stuck, does not hold up a stop. */
+/** The limit of the last flush. It is shorter than that of any other flush: a writer that is away, or stuck, does not hold up a stop. */
 const LAST_FLUSH_MS = 5_000;
-/** Checked at the start up to this size; what is damaged in a larger file is met when it is read. */
+/** Files up to this size are checked at the start; damage in a larger file is met when it is read. */
 const CHECKED_BYTES = 128_000_000;
 
 /** Brings the file up to date. The writer's thread starts with the first record. Rejects with a STORE_… error. */
@@ -94,7 +94,7 @@ function damageNote({ remark }: JournalOptions) {
   };
 }
 
-/** The history may be lost, the start may not: a damaged file is moved aside and an empty one takes its place. */
+/** The history may be lost, the start must not fail: a damaged file is moved aside and an empty one takes its place. */
 async function openOrReplace(options: JournalOptions): Promise<Database> {
   const { file, readonly, clock, remark } = options;
   try {
@@ -114,7 +114,7 @@ async function openOrReplace(options: JournalOptions): Promise<Database> {
   }
 }
 
-/** Why a file that is there cannot be opened at all. */
+/** Why an existing file cannot be opened at all. */
 function stateOf(file: string): string | undefined {
   try {
     const stats = statSync(file, { throwIfNoEntry: false });

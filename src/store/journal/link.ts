@@ -10,10 +10,10 @@ import type { JournalReply, JournalRequest, ThreadRequest, WriterFacts } from ".
 import { createJournalWriter } from "./writer.js";
 
 export interface WriterLink {
-  /** Begins; `ready` comes as a reply, and again whenever a new writer took over. */
+  /** Starts a writer; `ready` comes as a reply, and again whenever a new writer took over. */
   start(): void;
   post(request: Exclude<JournalRequest, { kind: "close" }>): void;
-  /** While something is waited for, the process stays alive. */
+  /** While the process waits for something, it stays alive. */
   hold(isWaiting: boolean): void;
   close(): Promise<void>;
 }
@@ -23,7 +23,7 @@ export interface LinkOptions {
   clock: Clock;
   logger: Logger;
   onReply(reply: JournalReply): void;
-  /** What ended the writer. */
+  /** Called with the error that ended the writer. */
   onError(error: Error): void;
   /** The writer is gone; another one is started after a pause. */
   onDeath(): void;
@@ -33,7 +33,7 @@ export interface LinkOptions {
 const RESTART = { firstMs: 100, maxMs: 30_000 };
 const CLOSE_WAIT_MS = 5_000;
 
-/** The same writer in this thread, a turn of the event loop later. */
+/** The writer in this thread; it handles a request a turn of the event loop later. */
 export function createLocalLink({ facts, onReply }: LinkOptions): WriterLink {
   const database = openJournalDatabase(facts.file, "writer");
   database.pragma("synchronous = OFF");
@@ -87,7 +87,7 @@ class WorkerLink implements WriterLink {
     worker.on("exit", (code) => this.#onDeath(code));
   }
 
-  /** Lost when there is no writer at the moment; the next `ready` tells what has to be sent again. */
+  /** The request is lost when there is no writer at the moment; the next `ready` shows which ones have to be sent again. */
   post(request: JournalRequest): void {
     if (!this.#isReady) return;
     const { secrets } = this.#options.facts;

@@ -1,4 +1,4 @@
-/** What the gateway's thread and the journal's writer say to each other. */
+/** The messages between the gateway's thread and the journal's writer. */
 
 export type JournalRequest =
   /** Dispatches (pack.ts). Batches of a session are numbered from 1 and written in order. */
@@ -18,14 +18,14 @@ export type JournalReply =
 
 export type ThreadRequest =
   | JournalRequest
-  /** These came to the list of secrets. */
+  /** The new entries of the list of secrets. */
   | { kind: "secrets"; more: (string | undefined)[] };
 
-/** What a writer is started with. */
+/** The facts with which a writer is started. */
 export interface WriterFacts {
   file: string;
-  /** One run of one gateway process. */
+  /** Names a run of a gateway process. */
   session: string;
-  /** What must not reach the disk. May grow. */
+  /** Secrets that must not reach the disk. May grow. */
   secrets: (string | undefined)[];
 }

@@ -63,7 +63,7 @@ export function createJournalReader(
   };
 }
 
-/** Where a record stands: its segment, and which one in it. */
+/** The place of a record: its segment, and its number in it. */
 interface Place {
   segment: number;
   index: number;
@@ -74,7 +74,7 @@ function first<T>(found: Iterable<T>): T | undefined {
   return undefined;
 }
 
-/** Newest first: segments that may hold it are read, and of their records those that fit are unpacked. */
+/** Newest first: segments that may hold a match are read, and their matching records are unpacked. */
 function createSearch(database: Database) {
   const segments = database.prepare<[number], { n: number; traits: Buffer }>(
     "SELECT n, traits FROM segments WHERE n <= ? ORDER BY n DESC",
@@ -111,7 +111,7 @@ function fits(header: Header, wanted: DispatchFilter): boolean {
   );
 }
 
-/** The last 24 h by whole hours: what is counted is between 24 and 25 hours. */
+/** The last 24 h by whole hours: the counts cover between 24 and 25 hours. */
 function createStats(database: Database) {
   const totals = database.prepare<[], { hookId: string; fires: number; lastAt: number; lastOutcome: Outcome }>(
     `SELECT hook AS hookId, fires, last_at AS lastAt, last_outcome AS lastOutcome FROM hook_totals ORDER BY hook`,

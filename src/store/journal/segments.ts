@@ -1,6 +1,6 @@
 /**
- * The journal's records as segments: one row a batch, its pack as it came, and what it may hold (traits.ts). A quiet
- * gateway makes small batches; small segments at the end are joined now and then, so that a search need not ask thousands.
+ * The journal's records as segments: one row a batch, its pack as it came, and its traits (traits.ts). A quiet gateway makes small batches;
+ * small segments at the end are joined now and then, so that a search need not ask thousands.
  */
 import type { Database } from "better-sqlite3";
 import { Pack } from "../../fast/pack/pack.js";
@@ -9,7 +9,7 @@ import type { Header } from "../../fast/pack/records.js";
 import { Traits } from "./traits.js";
 
 const SMALL_RECORDS = 200;
-/** Small ones in a row that become one. */
+/** The number of small segments in a row that become one. */
 const JOIN_SEGMENTS = 32;
 /** Segments that one transaction of a sweep removes. */
 const SWEEP_SEGMENTS = 20;
@@ -93,7 +93,7 @@ export function createSegmentWriter(database: Database): SegmentWriter {
           excess -= records;
           continue;
         }
-        // Some of it stays.
+        // Some records of the segment stay.
         const row = packs.get(n);
         const packer = new Packer();
         if (row) addFitting(packer, new Pack(row.pack), ({ at }, index) => index >= excess && at >= before);

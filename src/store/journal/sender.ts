@@ -1,4 +1,4 @@
-/** Hands records to the writer in batches, without waiting. What is not confirmed is kept and sent again to the next writer. */
+/** Hands records to the writer in batches, without waiting. A batch that is not confirmed is kept and sent again to the next writer. */
 import type { DispatchRecord, RunNames } from "../../domain/journal.js";
 import { HookgateError } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
@@ -7,9 +7,9 @@ import type { WriterLink } from "./link.js";
 import type { JournalReply } from "./protocol.js";
 import { type FullPack, Waiting } from "./waiting.js";
 
-/** Waking the writer's thread costs as much as a message, so records wait for company: so long, or until a pack is full. */
+/** Waking the writer's thread costs as much as a message, so records wait for others: for this time, or until a pack is full. */
 const GATHER_MS = 40;
-/** Two: one that is being written and one that is ready for the writer. The rest stays here, where it can be dropped. */
+/** Two: one that is being written and one that is ready for the writer. Other records stay here, where they can be dropped. */
 const MAX_BATCHES_UNDER_WAY = 2;
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
 const WARN_EVERY_MS = 30_000;
@@ -41,7 +41,7 @@ export class Sender {
   #underWay: Batch[] = [];
   /** Records taken so far; the last one's number. */
   #taken = 0;
-  /** Up to this number all are on disk, or given up on. */
+  /** Up to this number all records are on disk, or given up on. */
   #done = 0;
   #lastBatch = 0;
   #phase: "new" | "starting" | "ready" = "new";
@@ -86,7 +86,7 @@ export class Sender {
     return this.#phase === "ready";
   }
 
-  /** Resolves when all that was pushed so far is on disk or was given up on; rejects when the writer takes too long. */
+  /** Resolves when all records that were pushed so far are on disk or were given up on; rejects when the writer takes too long. */
   flush(): Promise<void> {
     if (this.#done >= this.#taken) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -137,7 +137,7 @@ export class Sender {
     }
   }
 
-  /** The second one only when it is full: many small batches cost more than they gain. */
+  /** A second batch is posted only when it is full: many small batches cost more than they gain. */
   #mayPost(): boolean {
     return this.#underWay.length === 0 || (this.#underWay.length < MAX_BATCHES_UNDER_WAY && this.#waiting.hasFull);
   }
@@ -157,7 +157,7 @@ export class Sender {
     this.#link.hold(this.#flushes.length > 0);
   }
 
-  /** Failures are what an operator looks for, so they stay unless there is nothing else. */
+  /** Operators look for failures, so they stay unless there is nothing else. */
   #dropOldest(): void {
     this.#lose(this.#waiting.halve(), "records come faster than the journal can be written");
   }

@@ -13,7 +13,7 @@ interface PendingSweep {
   reject(error: HookgateError): void;
 }
 
-/** A bounded number of rows at a time; one that a writer does not live to answer ends. */
+/** Deletes a bounded number of rows at a time; a sweep ends when its writer dies before the answer. */
 export function createSweeps(link: WriterLink, sender: Sender) {
   const pending = new Map<number, PendingSweep>();
   let lastId = 0;
@@ -43,7 +43,7 @@ export function createSweeps(link: WriterLink, sender: Sender) {
       if (reply.kind === "swept") sweep.resolve(sweep.removed);
       else sweep.reject(new HookgateError({ code: reply.code, message: reply.message }));
     },
-    /** The writer is gone. What was removed so far is the answer; the next sweep goes on. */
+    /** The writer is gone. The numbers of rows removed so far are the answer; the next sweep goes on. */
     end(): void {
       for (const { resolve, removed } of pending.values()) resolve(removed);
       pending.clear();

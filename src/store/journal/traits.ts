@@ -1,7 +1,7 @@
 /**
- * What a segment may hold, as a Bloom filter: a search asks it before it reads the segment. It says no for certain, and a wrong
- * yes about once in three hundred times, so what it lets through is looked at properly. An index would say it exactly and cost
- * more than everything else that the journal does: it is written for every dispatch, and searched when a person asks.
+ * The traits that a segment may have, as a Bloom filter: a search asks it before it reads the segment. A no is certain. It gives a wrong
+ * yes about once in three hundred times, so segments that it lets through are searched properly. An index would be exact and cost more than
+ * everything else that the journal does: it is written for every dispatch, and searched when a person asks.
  */
 import { type DispatchFilter, rootOf } from "../../domain/journal.js";
 import { type Header, isFailure } from "../../fast/pack/records.js";
@@ -13,7 +13,7 @@ const PROBES = 5;
 export const idTrait = (id: string) => `i${rootOf(id)}`;
 export const foreignRunTrait = (runId: string) => `r${runId}`;
 
-/** What is gathered of the records of a segment. Much of it repeats; ids hardly do. */
+/** The traits of the records of a segment. Most of them repeat; ids hardly do. */
 export class Traits {
   readonly #ids: string[] = [];
   readonly #byKind: Record<RepeatedKind, Set<string>> = {
@@ -54,7 +54,7 @@ export class Traits {
 
 type RepeatedKind = "p" | "o" | "c" | "m" | "h" | "r";
 
-/** All of them are in a segment that holds what the filter looks for. */
+/** A segment with a match for the filter has all of these traits. */
 export function traitsOf({ hookId, point, conversation, messageId, of, outcome, failed }: DispatchFilter): string[] {
   const traits: string[] = [];
   if (hookId !== undefined) traits.push(`h${hookId}`);
@@ -92,7 +92,7 @@ const PRIME = 0x01000193;
 const FIRST = 0x811c9dc5;
 const SECOND = 0x9747b28c;
 
-/** FNV-1a from two beginnings at once, of the kind (a letter, or none) and the text. */
+/** FNV-1a from two starts at once, of the kind (a letter, or none) and the text. */
 function probesOf(kind: string, text: string): { start: number; step: number } {
   let start = FIRST;
   let step = SECOND;
@@ -108,7 +108,7 @@ function probesOf(kind: string, text: string): { start: number; step: number } {
   return { start: mixed(start), step: mixed(step) | 1 };
 }
 
-/** So that short texts that differ in their last character differ in all bits. */
+/** Mixes the bits, so that short texts that differ in their last character differ in all bits. */
 function mixed(hash: number): number {
   const h = Math.imul(hash ^ (hash >>> 15), 0x85ebca6b);
   return (h ^ (h >>> 13)) >>> 0;

@@ -23,7 +23,7 @@ export class Waiting {
     return this.#fullLength + this.#open.length;
   }
 
-  /** In memory, about. */
+  /** The approximate size in memory. */
   get size(): number {
     return this.#full.reduce((sum, { pack }) => sum + pack.length, this.#open.size);
   }
@@ -32,7 +32,7 @@ export class Waiting {
     return this.#full.length > 0;
   }
 
-  /** True when it filled a pack. */
+  /** True when the record filled a pack. */
   add(dispatch: DispatchRecord, names?: RunNames): boolean {
     this.#open.add(dispatch, names);
     if (!isFull(this.#open)) return false;
@@ -40,7 +40,7 @@ export class Waiting {
     return true;
   }
 
-  /** The oldest, full or not; undefined when nothing waits. */
+  /** The oldest pack, full or not; undefined when nothing waits. */
   take(): FullPack | undefined {
     if (this.#full.length === 0) this.#close(this.#open);
     const oldest = this.#full.shift();
@@ -48,7 +48,10 @@ export class Waiting {
     return oldest;
   }
 
-  /** Leaves half of them, the newer ones, and of the older ones those that failed, unless that would be all. Gives how many it dropped. */
+  /**
+   * Keeps half of the records, the newer ones, and of the older ones those that failed, unless that would be all. Returns how many it
+   * dropped.
+   */
   halve(): number {
     this.#close(this.#open);
     const before = this.length;

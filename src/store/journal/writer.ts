@@ -21,7 +21,8 @@ export function createJournalWriter(database: Database, { file, session, secrets
     .prepare<[string], { batch: number }>("SELECT batch FROM batches WHERE session = ?")
     .get(session)?.batch;
   const mask = secretMask(secrets);
-  // For a pack at once: almost always there is nothing to hide. Each text has a line of its own, so nothing around it makes a secret look like none.
+  // Masks a pack at once: almost always there is nothing to hide. Each text has a line of its own, so no text around a secret makes it look
+  // like none.
   const hide = (pack: Pack) => (mask(pack.text) === pack.text ? pack : pack.withTexts(mask));
   const segments = createSegmentWriter(database);
   const write = createWrite(database, segments, session);
@@ -51,7 +52,7 @@ export function createJournalWriter(database: Database, { file, session, secrets
   };
 }
 
-/** One transaction for a batch: its segment, the counts of its hooks, and that it is written. */
+/** A transaction for a batch: its segment, the counts of its hooks, and that it is written. */
 function createWrite(database: Database, segments: SegmentWriter, session: string) {
   const stats = createHookStatsWriter(database);
   const setBatch = database.prepare<[string, number, number]>(
@@ -79,7 +80,7 @@ function createWrite(database: Database, segments: SegmentWriter, session: strin
     try {
       writeAll(batch, pack);
     } catch (thrown) {
-      // Rolled back: what is remembered of the rows may not be in them.
+      // The transaction was rolled back: remembered facts about the rows may not be in them.
       segments.forget();
       stats.forget();
       throw thrown;
@@ -87,7 +88,7 @@ function createWrite(database: Database, segments: SegmentWriter, session: strin
   };
 }
 
-/** Some of what is too old or too much. Counts per hook stay. */
+/** Deletes some of the records that are too old or too many. Counts per hook stay. */
 function createSweep(database: Database, segments: SegmentWriter) {
   const removeHours = database.prepare<[number]>("DELETE FROM hook_hours WHERE hour < ?");
   const removeSessions = database.prepare<[number]>("DELETE FROM batches WHERE at < ?");

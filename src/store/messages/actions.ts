@@ -1,4 +1,4 @@
-/** What buttons do, by their token. Written by the outbox, in the transaction that freezes the message. */
+/** The actions of buttons, by their token. The outbox writes them, in the transaction that freezes the message. */
 import type { ActionStore } from "../../domain/store.js";
 import type { Connection } from "../connection.js";
 

@@ -10,7 +10,7 @@ import {
 import { HookgateError } from "../../lib/errors.js";
 import { parseDeliveryData, parseDeliveryParts, parseMessage } from "../shapes.js";
 
-/** What a delivery is made of; of these only `QUEUE_NAME` looks into it. */
+/** The data of a delivery. Of the conditions in this file, only `QUEUE_NAME` reads it. */
 type DeliveryData = Pick<
   NewDelivery,
   | "address"
@@ -31,7 +31,7 @@ type DeliveryData = Pick<
   | "lostFiles"
 >;
 
-/** The address stands in the column `conversation`. */
+/** The address is in the column `conversation`. */
 type StoredData = Omit<DeliveryData, "address">;
 
 export interface DeliveryRecord {
@@ -58,14 +58,14 @@ export interface DeliveryRecord {
 
 export const UNREADABLE = "its row in the database is damaged and cannot be read";
 
-/** Conditions in the words of the partial indexes: only so does SQLite see that one fits. */
+/** Conditions in the words of the partial indexes: only so does SQLite see that an index fits. */
 export const IS_OPEN = "(status = 'waiting' OR status = 'sending')";
 export const IS_EXCEPTION = "status <> 'sent' AND status <> 'waiting' AND status <> 'sending'";
 
 /** A status that does not exist: only damage leads to it, and no list or queue would show the row. */
 export const IS_LOST = `${IS_EXCEPTION} AND status NOT IN (${DELIVERY_STATUSES.map((one) => `'${one}'`).join(", ")})`;
 
-/** The name of a queue of its own, as `queueOf` has it; null in the conversation's. */
+/** The name of a queue of its own, as `queueOf` has it; null in the conversation's queue. */
 export const QUEUE_NAME =
   "iif(json_valid(data), coalesce(data ->> '$.interaction.id', iif(data ->> '$.isApart', id, data ->> '$.urgency')), NULL)";
 
@@ -142,7 +142,7 @@ export function toDelivery(record: DeliveryRecord): Delivery {
   };
 }
 
-/** What is left of a row that cannot be read, so that an operator can look at it and delete it. */
+/** The remains of a row that cannot be read, so that an operator can look at it and delete it. */
 export function remainsOf(record: DeliveryRecord): Delivery {
   return {
     address: parseAddress(record.conversation) ?? { platform: "unknown", botId: "", chatId: record.conversation },

@@ -1,4 +1,4 @@
-/** Keys of events whose rows retention removed while their platform may still hand them over again. Mostly there are none. */
+/** Keys of events whose rows retention removed while their platform may still hand them over again. Mostly there are no such keys. */
 import type { Address } from "../../domain/chat/address.js";
 import type { InboundEvent } from "../../domain/chat/event.js";
 import { addressOf } from "../../domain/chat/event.js";
@@ -7,7 +7,7 @@ import type { Connection } from "../connection.js";
 export interface InboxSeen {
   /** The id that the event's row had. Inside an open transaction. */
   find(event: InboundEvent): number | undefined;
-  /** The same, outside of a transaction, too. */
+  /** The id as for `find`, outside of a transaction, too. */
   idOf(at: Address, eventId: string): number | undefined;
   /** Keeps the key of a row that is about to go, if it came in since then. Inside an open transaction. */
   remember(inboxId: number, since: number): void;

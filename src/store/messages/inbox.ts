@@ -86,7 +86,7 @@ export function createInbox(
     "UPDATE inbox SET status = 'done', outcome = 'deleted', delivery_ids = '', settled_at = ? WHERE id = ? AND status = 'dead'",
   );
   const discard = database.prepare<[number]>("DELETE FROM inbox WHERE id = ? AND status = 'dead'");
-  // Without INDEXED BY the planner walks the whole table in order of id, past all that is settled.
+  // Without INDEXED BY the planner walks the whole table in order of id, past all settled rows.
   const unfinished = database.prepare<[number, number], InboxRecord>(
     `${SELECT} WHERE id IN (
        SELECT id FROM inbox INDEXED BY inbox_open WHERE settled_at IS NULL AND id > ? ORDER BY id LIMIT ?
@@ -95,13 +95,13 @@ export function createInbox(
   const lane = database.prepare<[string, number, number], InboxRecord>(
     `${SELECT} INDEXED BY inbox_open WHERE settled_at IS NULL AND lane = ? AND id > ? ORDER BY id LIMIT ?`,
   );
-  // AUTOINCREMENT keeps it when the rows are deleted: https://www.sqlite.org/autoinc.html
+  // AUTOINCREMENT keeps the number when the rows are deleted: https://www.sqlite.org/autoinc.html
   const lastId = database.prepare<[], { id: number }>("SELECT seq AS id FROM sqlite_sequence WHERE name = 'inbox'");
   const byId = database.prepare<[number], InboxRecord>(`${SELECT} WHERE id = ?`);
   const byEvent = database.prepare<EventKey, InboxRecord>(
     `${SELECT} WHERE chat = ? AND event_id = ? AND bot = ? AND platform = ?`,
   );
-  // `;` follows `:`. The ids are as domain/chat/event.ts says.
+  // `;` follows `:`. domain/chat/event.ts describes the ids.
   const changes = database.prepare<[...EventKey, string, string, string, string], InboxRecord>(
     `${SELECT} WHERE chat = ? AND (event_id = ? OR (event_id > ? AND event_id < ?) OR (event_id > ? AND event_id < ?)) AND bot = ? AND platform = ? ORDER BY id`,
   );
@@ -129,7 +129,7 @@ export function createInbox(
   const countDead = database.prepare<[], { rows: number }>("SELECT count(*) AS rows FROM inbox WHERE status = 'dead'");
   const countAll = database.prepare<[], { rows: number }>("SELECT count(*) AS rows FROM inbox");
 
-  /** Rows that cannot be read become dead letters, and those behind them go on. */
+  /** Rows that cannot be read become dead letters, and the rows behind them go on. */
   const toHandle = async (select: () => InboxRecord[]): Promise<InboxRow[]> => {
     for (;;) {
       const unreadable: number[] = [];
@@ -144,7 +144,7 @@ export function createInbox(
         }),
       );
       if (unreadable.length === 0) return rows;
-      // Asked again, so that a full page is one: a caller takes a short page for the last.
+      // Asked again, so that a full page stays full: a caller takes a short page for the last.
       await giveUp(unreadable);
     }
   };
@@ -263,7 +263,7 @@ function optionalRow(record: InboxRecord | undefined): InboxRow | undefined {
   return record && shownRow(record);
 }
 
-/** What an operator sees of a row that cannot be read: enough to delete it. */
+/** The view of a row that cannot be read, for an operator: enough to delete it. */
 function shownRow(record: InboxRecord): InboxRow {
   try {
     return toRow(record);

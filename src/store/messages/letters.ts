@@ -1,4 +1,7 @@
-/** Which deliveries and inbox rows wait for an operator, by chat, age and reason: ids only, so that all of them can be counted and acted upon. */
+/**
+ * Which deliveries and inbox rows wait for an operator, by chat, age and reason: ids only, so that all of them can be counted and acted
+ * upon.
+ */
 import {
   HOOKS_MAY_CRASH,
   type InboxLetterRef,

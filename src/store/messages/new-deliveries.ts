@@ -3,7 +3,9 @@ import type { Database } from "better-sqlite3";
 import type { ActionToken, Decided, NewDelivery } from "../../domain/store.js";
 import { conversationOf, deliveryData } from "./delivery-rows.js";
 
-/** Gives the seq of its row; 0 for an id that exists, which is left alone. `asked`: how often hooks were asked about it. */
+/**
+ * Gives the seq of the new row; 0 for an id that exists, whose row is left alone. `asked`: how often hooks were asked about the delivery.
+ */
 export type AddDelivery = (delivery: NewDelivery, at: number, asked?: number, decided?: Decided) => number;
 
 export function createAddDelivery(database: Database): AddDelivery {
@@ -50,7 +52,7 @@ export function createAddDelivery(database: Database): AddDelivery {
   };
 }
 
-/** What the buttons of a delivery do. */
+/** Stores the actions of a delivery's buttons. */
 export function createAddTokens(database: Database): (deliveryId: string, tokens: readonly ActionToken[]) => void {
   const insert = database.prepare<[string, string, string, number]>(
     "INSERT OR REPLACE INTO action_tokens (token, delivery_id, action, expires_at) VALUES (?, ?, ?, ?)",
@@ -60,7 +62,7 @@ export function createAddTokens(database: Database): (deliveryId: string, tokens
   };
 }
 
-/** The message after the hooks, as the column `frozen` has it: empty when it is as it was before them. */
+/** The message after the hooks, as the column `frozen` has it: empty when the hooks changed nothing. */
 function frozenJson(before: Decided["message"], beforeJson: string | null, after: Decided["message"]): string {
   if (after === before) return "";
   const afterJson = jsonOf(after) ?? "";

@@ -1,4 +1,4 @@
-/** What can be asked of the outbox, and the operator's purge. */
+/** The queries of the outbox, and the operator's purge. */
 import { queueText, readQueue } from "../../domain/deliveries/outbox-queue.js";
 import {
   DELIVERY_STATUSES,
@@ -19,11 +19,11 @@ import {
   toDelivery,
 } from "./delivery-rows.js";
 
-/** More than one message leads to. */
+/** More deliveries than one message leads to. */
 const MAX_ANSWERS = 100;
-/** Deliveries among which those of a cause are looked for: it has no index. */
+/** The number of newest deliveries that are searched for those of a cause: the cause has no index. */
 const MAX_SEARCHED = 5000;
-/** One or two failures are common. */
+/** A delivery counts as failing from this number of attempts: one or two failures are common. */
 const FAILED_ATTEMPTS = 3;
 
 type Queries = Pick<
@@ -43,7 +43,7 @@ type Queries = Pick<
   | "purge"
 >;
 
-/** `giveUp`: deliveries that cannot be read, so that they do not hold up those behind them. */
+/** `giveUp`: takes deliveries that cannot be read, so that they do not hold up those behind them. */
 export function outboxQueries({ database, read, write }: Connection, giveUp: GiveUp): Queries {
   const select = `SELECT ${DELIVERY_COLUMNS} FROM deliveries`;
   const next = database.prepare<[string, string | null], DeliveryRecord>(
@@ -63,11 +63,11 @@ export function outboxQueries({ database, read, write }: Connection, giveUp: Giv
   const byMessageAnywhere = database.prepare<[string], DeliveryRecord>(
     `${select} WHERE seq IN (SELECT delivery FROM posted WHERE message_id = ?) ORDER BY seq`,
   );
-  // Its id, a letter that says what it is (`r`eply, `f`orward, …), and perhaps a number. The index of ids finds them.
+  // The id of the cause, a letter for the kind of delivery (`r`eply, `f`orward, …), and perhaps a number. The index of ids finds them.
   const byCause = database.prepare<[string, string], DeliveryRecord>(
     `${select} WHERE id >= ? AND id < ? ORDER BY seq LIMIT ${MAX_ANSWERS}`,
   );
-  // For the others, only the columns before the message are read: what is behind them is not even loaded.
+  // For other causes, only the columns before the message are read: the columns behind them are not even loaded.
   const byOtherCause = database.prepare<[number, string, string], DeliveryRecord>(
     `${select} WHERE seq IN (
        SELECT seq FROM (SELECT seq, id, created_at, iif(json_valid(data), data, '{}') AS data FROM deliveries ORDER BY seq DESC LIMIT ${MAX_SEARCHED})
@@ -82,7 +82,7 @@ export function outboxQueries({ database, read, write }: Connection, giveUp: Giv
     );
   const seqOf = database.prepare<[string], { seq: number }>("SELECT seq FROM deliveries WHERE id = ?");
   const newest = byStatus("true");
-  // The status stands in the text, not in a parameter: only so does SQLite see that a partial index fits.
+  // The status is in the text of the query, not in a parameter: only so does SQLite see that a partial index fits.
   const newestOf = new Map(DELIVERY_STATUSES.map((status) => [status, byStatus(listCondition(status))]));
   const newestIn = database.prepare<[string, number], DeliveryRecord>(
     `${select} WHERE conversation = ? ORDER BY seq DESC LIMIT ?`,
@@ -177,13 +177,13 @@ export function outboxQueries({ database, read, write }: Connection, giveUp: Giv
           return all(
             status === undefined ? newestIn.all(conversation, limit) : newestInWith.all(conversation, status, limit),
           );
-        // One that was removed meanwhile: older ones are not known.
+        // A delivery that was removed meanwhile: it is not known which ones are older.
         const end = before === undefined ? Number.MAX_SAFE_INTEGER : (seqOf.get(before)?.seq ?? 0);
         return all((status === undefined ? newest : newestOf.get(status))?.all(end, limit) ?? []);
       }),
     counts: async () => {
       const found = await count();
-      // No queue and no list has a row whose status does not exist: only here does the running gateway meet it.
+      // No queue and no list has a row whose status does not exist: the running gateway meets such a row only here.
       const isWhole = Object.keys(found).length === DELIVERY_STATUSES.length;
       return isWhole || (await giveUp.lostDeliveries()) === 0 ? found : count();
     },
@@ -197,12 +197,12 @@ export function outboxQueries({ database, read, write }: Connection, giveUp: Giv
   };
 }
 
-/** What an operator sees of a row that cannot be read: enough to delete it. */
+/** The view of a row that cannot be read, for an operator: enough to delete it. */
 function shown(record: DeliveryRecord): Delivery {
   return readable([record], toDelivery)[0] ?? remainsOf(record);
 }
 
-/** Says the same as `status = …`, in words that name the partial index. */
+/** A condition like `status = …`, in words that name the partial index. */
 function listCondition(status: DeliveryStatus): string {
   if (status === "waiting" || status === "sending") return `status = '${status}' AND ${IS_OPEN}`;
   return status === "sent" ? "status = 'sent'" : `status = '${status}' AND ${IS_EXCEPTION}`;

@@ -74,7 +74,7 @@ export function createOutbox(
   const setData = database.prepare<[string, string, number]>(
     "UPDATE deliveries SET data = ?, conversation = ? WHERE seq = ?",
   );
-  // What is empty says that hooks changed nothing.
+  // An empty `frozen` means that hooks changed nothing.
   const dropReference = database.prepare<[number]>(
     `UPDATE deliveries SET message = json_remove(message, '$.replyToId'),
        frozen = iif(frozen = '', '', json_remove(frozen, '$.replyToId'))
@@ -116,7 +116,7 @@ export function createOutbox(
   );
   const addPosted = createAddPosted(database);
   const insertSight = createInsertSight(database);
-  // Its author deleted it while it was on its way. Only a deletion has no message.
+  // The author of the answer deleted it while it was on its way. Only a deletion has no message.
   const hasDeletion = database.prepare<[string]>("SELECT 1 FROM deliveries WHERE target_id = ? AND message IS NULL");
   const { addEnd, isEndPending, endNotified } = createPendingEnds(connection, addPending);
   const addLink = createAddLink(database);
@@ -143,7 +143,7 @@ export function createOutbox(
     setSent.run(JSON.stringify(parts), at, delivery.seq);
     if (hasHooks) addEnd(delivery.id);
     const { address, sight } = parseData(delivery);
-    // A change of what was posted is no new answer.
+    // A change of a posted message is no new answer.
     const isFirst = parts.every(({ operation }) => operation === "create");
     const isAnswer = sight && isFirst && !isNothingLeft({ ...toDelivery(delivery), parts: [...parts] });
     if (isAnswer && !hasDeletion.get(sight.messageId)) insertSight({ ...sight, address, at });
@@ -169,7 +169,7 @@ export function createOutbox(
         if (freeze.run(json, json, JSON.stringify(parts), id, round ?? null).changes === 0) {
           const { seq, status, parts: before } = open(id);
           if (status === "waiting") notOpen(id, "corrected");
-          // It was frozen before: what was sent of it stays.
+          // The delivery was frozen before: its sent parts stay.
           freezeAgain.run(json, json, JSON.stringify(replaceUnsent(parseParts({ parts: before }), parts)), seq);
         }
         addTokens(id, tokens);
@@ -211,7 +211,8 @@ export function createOutbox(
         const delivery = find.get(id);
         const before = delivery ? parseParts(delivery) : [];
         const parts = markSent(before, index, messageId, lostFiles);
-        // Settled by an operator meanwhile, or confirmed twice: the platform's id is kept, the status is not touched.
+        // An operator settled the delivery meanwhile, or the part was confirmed twice: the platform's id is kept, the status is not
+        // touched.
         if (!delivery || !parts) return delivery?.status === "sending" || delivery?.status === "sent";
         for (const part of parts) if (part.index === index) addPosted(delivery.seq, parseData(delivery).address, part);
         if (delivery.status === "sending") advance(delivery, parts, at, { nextWaits, hasHooks });
@@ -302,10 +303,10 @@ function notOpen(id: string, status: DeliveryStatus | "corrected" | undefined): 
 const isUntouched = (record: DeliveryRecord) =>
   !parseParts(record).some((part) => part.status !== "waiting" || part.mayHaveArrived);
 
-/** Its parts, and whether hooks decided about it, are of no use then: the row does not show what happened to it. */
+/** The parts, and whether hooks decided about the delivery, are of no use then: the row does not show what happened to it. */
 const mayHaveBeenSent = ({ status, reason }: DeliveryRecord) => status === "held" && isUntold(reason ?? undefined);
 
-/** Where a platform's message came from. Only what was created: an edit's message is found already. */
+/** Stores the origin of a platform's message. Only for created messages: an edit's message is found already. */
 function createAddPosted(database: Database) {
   const insert = database.prepare<[string, string, string, string, number]>(
     "INSERT OR REPLACE INTO posted (message_id, chat, bot, platform, delivery) VALUES (?, ?, ?, ?, ?)",

@@ -24,7 +24,7 @@ interface Row {
 export function createPendingEnds({ onTransaction }: Connection, addPending: AddPending): PendingEnds {
   /** By delivery, until hooks have been notified of it. */
   const rows = new TransientMap<string, Row>();
-  /** Those of the open transaction. */
+  /** The deliveries that ended in the open transaction. */
   let ended: string[] = [];
   let id = "";
 
@@ -42,7 +42,7 @@ export function createPendingEnds({ onTransaction }: Connection, addPending: Add
       const row: Row = { id, left: 0 };
       const before = rows.size;
       for (const deliveryId of ended) rows.set(deliveryId, row);
-      // One that ended twice counts once.
+      // A delivery that ended twice counts once.
       row.left = rows.size - before;
     },
   });

@@ -59,7 +59,7 @@ export function createWebChat({ database, read, write }: Connection): WebChatSto
   const edit = database.prepare<[string, string | null, number | null, number], MessageRecord>(
     `UPDATE web_messages SET text = ?, body = ?, edited_at = coalesce(?, edited_at) WHERE id = ? AND deleted_at IS NULL RETURNING ${COLUMNS}`,
   );
-  // What was deleted is gone from the disk too; the row stays, so that pages learn of it.
+  // A deleted text is gone from the disk too; the row stays, so that pages learn of the deletion.
   const remove = database.prepare<[number, number], MessageRecord>(
     `UPDATE web_messages SET text = '', body = NULL, deleted_at = ? WHERE id = ? AND deleted_at IS NULL RETURNING ${COLUMNS}`,
   );
@@ -142,7 +142,7 @@ export function createWebChat({ database, read, write }: Connection): WebChatSto
   };
 }
 
-/** Reads no more rows than it gives, and one: a row can have many bytes. */
+/** Reads no more rows than it gives, and one more: a row can have many bytes. */
 function firstOf<T extends MessageRecord>(rows: Iterable<T>, { limit, maxBytes = Number.POSITIVE_INFINITY }: Most) {
   const records: T[] = [];
   let bytes = 0;

@@ -1,4 +1,4 @@
-/** What assessments found, one an attempt of a task. */
+/** The assessments, one for each attempt of a task. */
 import type { Assessment, AssessmentStore } from "../../domain/orchestrator/assessment.js";
 import type { Connection } from "../connection.js";
 import type { AddPending } from "../pending.js";

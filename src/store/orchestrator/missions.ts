@@ -9,7 +9,7 @@ interface Row {
   report: string | null;
 }
 
-/** Within a transaction; false when the id is there. */
+/** Within a transaction; false when the id exists. */
 export type InsertMission = (row: MissionRow, pending: readonly NewPending[]) => boolean;
 
 type Values = [

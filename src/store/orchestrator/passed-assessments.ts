@@ -1,4 +1,4 @@
-/** What hooks let pass of assessments: it is not asked about again. */
+/** The events of assessments that hooks let pass: hooks are not asked about them again. */
 import type { AssessmentStore, PassedAssessment } from "../../domain/orchestrator/assessment.js";
 import type { Connection } from "../connection.js";
 import type { AddPending } from "../pending.js";

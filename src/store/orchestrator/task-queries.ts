@@ -1,4 +1,4 @@
-/** Looking at tasks: what people ask for, and what the orchestrator has to do next. */
+/** Looking at tasks: queries for people, and queries for the next work of the orchestrator. */
 
 import { TASK_STATUSES, type Task, type TaskStatus } from "../../domain/orchestrator/task.js";
 import type { TaskFilter, TaskStore } from "../../domain/orchestrator/task-store.js";
@@ -10,7 +10,7 @@ type Queries = Pick<
   "get" | "isKnown" | "list" | "open" | "counts" | "due" | "nextDue" | "dependents" | "stale"
 >;
 
-/** As the partial indexes have them. They are named in the queries: without statistics the planner takes the one over all states. */
+/** The conditions of the partial indexes. The queries name the indexes: without statistics the planner takes the one over all states. */
 const STARTED = "due_at IS NOT NULL AND status IN ('pending', 'assigned')";
 const LOOKED_AT = "due_at IS NOT NULL AND status NOT IN ('pending', 'assigned')";
 const OPEN = "status NOT IN ('done', 'failed', 'cancelled')";

@@ -1,4 +1,4 @@
-/** A task as a row: columns for what is asked for, JSON for all of it. */
+/** A task as a row: columns for fields that queries use, JSON for all of it. */
 
 import type { Task } from "../../domain/orchestrator/task.js";
 import type { TaskEvent, TaskTiming } from "../../domain/orchestrator/task-store.js";
@@ -7,7 +7,7 @@ export interface TaskRecord {
   data: string;
 }
 
-/** What a change writes, in the order of the statement. */
+/** The values that a change writes, in the order of the statement. */
 export type TaskValues = [
   version: number,
   status: string,

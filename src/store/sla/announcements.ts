@@ -1,4 +1,4 @@
-/** What clocks announce, one row each: how far it got is on disk before the next step. */
+/** The announcements of clocks, one row each: the progress of each is on disk before the next step. */
 import type { NewAnnouncement, SlaAnnouncement, SlaSaidStatus, SlaStore } from "../../domain/alerts/sla.js";
 import type { Connection } from "../connection.js";
 
@@ -29,7 +29,10 @@ type Announcements = Pick<
   | "wasRaised"
 > & { insert(announcement: NewAnnouncement, now: number): void };
 
-/** `insert` writes inside the transaction that is open; an id that exists is left alone. It waits for those before it on its clock. */
+/**
+ * `insert` writes inside the transaction that is open; an id that exists is left alone. An announcement waits for those before it on its
+ * clock.
+ */
 export function createAnnouncements({ database, read, write }: Connection): Announcements {
   const insert = database.prepare<[string, string, number, number, number, string | null, string, string]>(
     `INSERT INTO sla_announcements (id, clock_id, episode, at, status, due_at, news, signal)

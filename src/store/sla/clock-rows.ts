@@ -1,4 +1,4 @@
-/** A clock as a row: what is searched by stands in columns, the rest is read back. */
+/** A clock as a row: fields for searches are in columns, the rest is read back. */
 import type { SlaClock } from "../../domain/alerts/sla.js";
 
 export interface ClockRow {
@@ -48,7 +48,7 @@ export function valuesOf(clock: SlaClock): ClockValues {
     clock.dueAt ?? null,
     clock.nextAt ?? null,
     clock.endedAt ?? null,
-    // An ended clock keeps its breach for reports; of an open one it says whether it is overdue now.
+    // An ended clock keeps its breach for reports; the column of an open clock shows whether it is overdue now.
     (clock.state === "ended" ? clock.breachedAt : undefined) ?? clock.violatedAt ?? null,
     clock.usedMs ?? null,
     clock.targetMs,

@@ -4,10 +4,10 @@ import type { WatchedType } from "../../domain/alerts/watched.js";
 import type { Connection } from "../connection.js";
 import { CLOCK_COLUMNS, type ClockRow, type ClockValues, toClock, valuesOf } from "./clock-rows.js";
 
-/** Those that an entity can have open at once, and the last of its past. */
+/** The most clocks of an entity that are read: those that it can have open at once, and the last of its past. */
 const OF_ONE_ENTITY = 50;
 
-/** It used more than its target without the time that people added. */
+/** The clock used more than its target without the time that people added. */
 const MET_EXTENDED = "used_ms > target_ms - ifnull(json_extract(data, '$.addedMs'), 0)";
 
 const BY_HOOK = "ifnull(json_extract(data, '$.isByHook'), 0)";

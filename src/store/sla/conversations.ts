@@ -1,4 +1,4 @@
-/** What the gateway saw of conversations, until that was processed; and the cases that came of it. */
+/** The sights of conversations until they were processed, and the cases that resulted from them. */
 import type { Database } from "better-sqlite3";
 import type { ConversationSight, SlaCase, SlaStore } from "../../domain/alerts/sla.js";
 import { formatAddress } from "../../domain/chat/address.js";
@@ -9,7 +9,7 @@ type Conversations = Pick<SlaStore, "unseen" | "sightsOf" | "openCase" | "caseBy
   forgetSight(id: string): void;
 };
 
-/** Writes a sight inside the open transaction; the same one twice is one. */
+/** Writes a sight inside the open transaction; a sight that is written twice is stored once. */
 export function createInsertSight(database: Database): (sight: ConversationSight) => void {
   const insert = database.prepare<[string, string, string]>(
     "INSERT INTO sla_sights (id, conversation, data) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",

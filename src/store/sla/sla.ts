@@ -1,4 +1,4 @@
-/** Everything of the SLA part that is kept; `apply` is the one transaction that moves clocks, announcements and cases together. */
+/** All data of the SLA part; `apply` is the one transaction that moves clocks, announcements and cases together. */
 import type { SlaStore } from "../../domain/alerts/sla.js";
 import type { Connection } from "../connection.js";
 import { createAnnouncements } from "./announcements.js";
