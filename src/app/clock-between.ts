@@ -15,14 +15,14 @@ const MAX_SENDING = 10_000;
 type Stored = Pick<Store, "cursors" | "pauses" | "inbox" | "outbox" | "shiftWaits">;
 
 export interface FollowedClock {
-  /** Deliveries that the last run was sending: how long ago is unknown after a clock was set back. */
+  /** Deliveries that the last run was sending: it is not known how long ago, after a clock was set back. */
   ofUnknownAge: ReadonlySet<string>;
-  /** To be called when the queues have followed a step of this run, so that the next start does not move them once more. */
+  /** To be called when the queues have followed a step of this run, so that the next start does not move them again. */
   note(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** To be called before the queues start. Moves what they wait for, and notes the time from then on. */
+/** To be called before the queues start. Moves the times that they wait for, and notes the time from then on. */
 export async function followClock(store: Stored, clock: Clock, logger: Logger): Promise<FollowedClock> {
   const seen = store.cursors("app");
   const stepMs = clock.now() - Number(seen.get(SEEN) ?? 0);

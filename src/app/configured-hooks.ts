@@ -1,6 +1,6 @@
 /**
- * Configured hooks as they are written now, and again as they were read when plugins declare other points. What they and their configuration
- * keep secret is masked from then on.
+ * Configured hooks as they are written now, and again as they were read when plugins declare other points. Their secrets and those of their
+ * configuration are masked from then on.
  */
 import { isDeepStrictEqual } from "node:util";
 import { defaultModel } from "../agent/models/models.js";
@@ -23,7 +23,7 @@ import { secretsOf, type ValidConfig } from "./problems/valid-config.js";
 interface Deps {
   registry: Pick<HookRegistry, "points">;
   automations: Pick<Automations, "get">;
-  /** All that are masked; grows. */
+  /** All secrets that are masked; grows. */
   secrets: (string | undefined)[];
 }
 
@@ -49,7 +49,7 @@ interface Recheck {
   ground: { file: string; logger: Logger };
 }
 
-/** Broken hooks that fit what plugins declare now are put in force; the reasons of the others are those of now. */
+/** Broken hooks that fit the points that plugins declare now are put in force; the other ones get their present reasons. */
 export function recheckBroken({ registry, automations, ground: { file, logger } }: Recheck): void {
   const before = automations.broken();
   const hooks = before.length > 0 ? automations.recheck() : undefined;

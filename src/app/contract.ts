@@ -1,4 +1,4 @@
-/** What starts an app, and what a started one offers. */
+/** The input of the start of an app, and the methods of a started one. */
 import type { Alerts } from "../alerts/alerts.js";
 import type { Sla } from "../alerts/sla/sla.js";
 import type { Automations } from "../automations/automations.js";
@@ -23,11 +23,13 @@ export interface AppOptions {
   reread?: () => LoadedConfig;
   /** Instead of pino, for embedders. */
   logger?: Logger;
-  /** Resolves when the process was told to stop, maybe while it starts: its supervisor may have told the programs of hooks and tasks, too. */
+  /**
+   * Resolves when the process was asked to stop, maybe while it starts: its supervisor may have asked the programs of hooks and tasks, too.
+   */
   stopSignal?: Promise<void>;
   /** Called once with the log, before plugins are loaded. */
   onLogger?: (logger: Logger) => void;
-  /** All addresses of a name that a hook's request goes to, instead of the system's resolver. What it says is judged all the same. */
+  /** All addresses of a name that a hook's request goes to, instead of the system's resolver. These addresses are judged all the same. */
   resolve?: Resolve;
 }
 
@@ -38,9 +40,12 @@ export interface App {
   readonly chatUrl: string;
   /** The login token, when this start created it and it was not shown yet. */
   readonly newToken: string | undefined;
-  /** Opens the web chat logged in; undefined while the web chat is off. It holds the token: for the terminal only. */
+  /** Opens the web chat logged in; undefined while the web chat is off. The link holds the token: for the terminal only. */
   readonly loginLink: string | undefined;
-  /** Waits a few seconds at most for the platforms to connect; what the start then shows. Rejects when `signal` aborts. */
+  /**
+   * Waits a few seconds at most for the platforms to connect. Resolves with the facts that the start then shows. Rejects when `signal`
+   * aborts.
+   */
   firstSteps(signal: AbortSignal): Promise<FirstSteps>;
   readonly gateway: Gateway;
   readonly logger: Logger;
@@ -50,12 +55,11 @@ export interface App {
   readonly orchestrator: Orchestrator;
   readonly alerts: Alerts;
   /**
-   * Takes over what a new configuration says of plugins (loaded anew), events, hooks, overrides, models, automations,
-   * SLA policies, alerts and the orchestrator (what runs goes on as it was started), whole or
-   * not at all: rejects with CONFIG_INVALID when it cannot be used, with HOOKS_REJECTED when a hook would break, and then nothing
-   * has changed. What needs a restart is named.
+   * Takes over the plugins (loaded again), events, hooks, overrides, models, automations, SLA policies, alerts and the orchestrator of a
+   * new configuration (work that runs goes on as it was started), whole or not at all: rejects with CONFIG_INVALID when the configuration
+   * cannot be used, with HOOKS_REJECTED when a hook would break, and then nothing has changed. Settings that need a restart are named.
    */
   reload(loaded: LoadedConfig): Promise<TakenOver>;
-  /** Lets what is under way end; what is left is on disk. */
+  /** Lets work that is under way end; the rest is on disk. */
   stop(): Promise<void>;
 }

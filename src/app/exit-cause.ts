@@ -1,6 +1,7 @@
 /**
- * Names what ends the process, because nothing else in the log explains the restart, and puts it on record: the plugin, and its hook or
- * command, or the configured hook of a module. Best effort: it sees `process.exit` in their own code and in local files that it imports, and nothing of a kill from outside.
+ * Names the code that ends the process, because nothing else in the log explains the restart, and puts it on record: the plugin, and its
+ * hook or command, or the configured hook of a module. Best effort: it sees `process.exit` in their own code and in local files that it
+ * imports, and nothing of a kill from outside.
  */
 import type { Automations } from "../automations/automations.js";
 import { type SurroundingHandler, surroundingHandler } from "../hooks/dry-run.js";
@@ -22,13 +23,13 @@ interface ExitDeps {
   logger: Logger;
 }
 
-/** A stack is cut after 10 frames unless said. */
+/** By default, a stack is cut after 10 frames. */
 const MAX_FRAMES = 50;
 
-/** Gives what ends the watch. */
+/** Returns a function that ends the watch. */
 export function logExits(deps: ExitDeps): () => void {
   const report = (code: number) => reportExit(code, deps);
-  // Before the logger's own listener, which writes what is not written yet.
+  // Before the logger's own listener, which writes the lines that are not written yet.
   process.prependListener("exit", report);
   return () => void process.off("exit", report);
 }

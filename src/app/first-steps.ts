@@ -1,4 +1,7 @@
-/** What a start shows the person who sets the gateway up: what each platform listens to, why one is offline, and how the first owner is made. */
+/**
+ * The facts that a start shows the person who sets the gateway up: the chats that each platform listens to, why a platform is offline, and
+ * how the first owner is made.
+ */
 import type { Gateway } from "../gateway/gateway.js";
 import type { OwnerClaims } from "../gateway/people/owner-claims.js";
 import type { AdapterStatus } from "../gateway/status.js";
@@ -8,7 +11,7 @@ import { type Clock, wait } from "../lib/time/clock.js";
 export interface FirstSteps {
   /** The one-time code for `/claim`, while a platform that can be reached has no person with a role. */
   ownerCode: string | undefined;
-  /** Platforms that are not connected, with the reason and what to do. */
+  /** Platforms that are not connected, with the reason and the next step. */
   away: Pick<AdapterStatus, "platform" | "phase" | "reason" | "hint">[];
 }
 
@@ -23,7 +26,10 @@ interface FirstStepsDeps {
 const VERDICT_WITHIN_MS = 5_000;
 const POLL_MS = 50;
 
-/** Waits until each platform is known to be online or not, logs what the platforms listen to, and returns what the start prints. */
+/**
+ * Waits until each platform is known to be online or not, logs the chats that the platforms listen to, and returns the facts that the start
+ * prints.
+ */
 export async function firstSteps(deps: FirstStepsDeps, signal: AbortSignal): Promise<FirstSteps> {
   const adapters = await afterVerdicts(deps, signal);
   const away = adapters.filter(({ phase }) => phase !== "online");
@@ -43,7 +49,7 @@ async function afterVerdicts({ gateway, clock }: FirstStepsDeps, signal: AbortSi
   }
 }
 
-/** One line per platform: a bot that listens to nothing is a warning, with what to do. */
+/** One line per platform: a bot that listens to nothing is a warning, with the next step. */
 function reportListening(adapters: readonly AdapterStatus[], logger: Logger): void {
   for (const { platform, listening } of adapters) {
     if (listening === undefined) continue;

@@ -1,4 +1,6 @@
-/** What a gateway is built on: the configuration in force, the log, the clock, the store, the platforms, and what a stop closes. */
+/**
+ * The foundation of a gateway: the configuration in force, the log, the clock, the store, the platforms, and the parts that a stop closes.
+ */
 import { existsSync } from "node:fs";
 import { createPlatforms } from "../../adapters/index.js";
 import { dotEnvFile } from "../config/env.js";
@@ -25,9 +27,9 @@ import { Stopping } from "./stopping.js";
 export type Base = Awaited<ReturnType<typeof openBase>>;
 export type Ground = Awaited<ReturnType<typeof openGround>>;
 
-/** Rejects with what the operator must fix (CONFIG_INVALID, STORE_…, PORT_TAKEN); then nothing is open. */
+/** Rejects with the problem that the operator must fix (CONFIG_INVALID, STORE_…, PORT_TAKEN); then nothing is open. */
 export async function openBase(loaded: LoadedConfig, options: AppOptions) {
-  /** As it is now: a reload changes it. */
+  /** The configuration in force: a reload changes it. */
   const inForce: { valid: ValidConfig } = { valid: needValid(loaded) };
   const { config, env } = inForce.valid;
   const read = await asRead(loaded);
@@ -71,7 +73,7 @@ export async function openBase(loaded: LoadedConfig, options: AppOptions) {
   };
 }
 
-/** `pageUrl`: where people open the web chat, once it is known. */
+/** `pageUrl`: the address at which people open the web chat, once it is known. */
 export async function openGround(base: Base, pageUrl: () => string) {
   const { loaded, config, env, secrets, logger, clock, store, stopping } = base;
   const consoleToken = env.HOOKGATE_TOKEN ?? store.consoleToken();

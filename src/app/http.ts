@@ -28,7 +28,7 @@ interface Deps
     | "logger"
   > {
   loaded: LoadedConfig;
-  /** As it is now: a reload changes it. What the server itself needs is read once. */
+  /** The configuration in force: a reload changes it. The settings of the server itself are read once. */
   valid(): ValidConfig;
   consoleToken: string;
   store: Store;
@@ -79,7 +79,7 @@ function webOf({ all, web }: Platforms) {
   return { isWebBroken, web: web && { port: web.port, pageFolder: pageFolder() } };
 }
 
-/** In dist, all that is bundled lies in dist/src; the page lies in dist/adapters. */
+/** In dist, all bundled code is in dist/src; the page is in dist/adapters. */
 function pageFolder(): string {
   const [bundled, source] = ["../adapters/web/page", "../../adapters/web/page"].map((path) =>
     fileURLToPath(new URL(path, import.meta.url)),

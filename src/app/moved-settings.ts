@@ -1,6 +1,6 @@
 /**
  * Settings that hold an id that a chat had before it moved (a Telegram group that became a supergroup). Most of them follow the move, as
- * long as the database knows of it; with another database, or a restored one, they would stop without a word.
+ * long as the database knows of it; with another database, or a restored one, they would stop without a report.
  */
 import type { Definition } from "../automations/definition/definition.js";
 import { namedPlatforms } from "../config/named-platforms.js";
@@ -14,12 +14,12 @@ import type { SettingProblem } from "./problems/setting-problem.js";
 
 export type Moves = Pick<MovedChats, "current">;
 
-/** What cursors tell of moves; nothing is written. */
+/** The moves of chats that cursors record; nothing is written. */
 export function movesOf(list: CursorStore["list"]): Moves {
   return new MovedChats({ list, set: async () => {} });
 }
 
-/** All of them still work. */
+/** These settings still work. */
 export function movedSettings(config: Config, moves: Moves): SettingProblem[] {
   const access = PLATFORMS.flatMap((platform) =>
     config[platform].access.chats.flatMap((chatId, index): SettingProblem[] => {
@@ -57,11 +57,11 @@ export function movedSettings(config: Config, moves: Moves): SettingProblem[] {
 
 export interface MovedPart {
   message: string;
-  /** It still works. */
+  /** The setting still works. */
   isWarning?: true | undefined;
 }
 
-/** What of a hook has an id of before. `match.when` does not follow a move. */
+/** The parts of a hook that name a former id. `match.when` does not follow a move. */
 export function movedInHook(
   { match, chats = [] }: { match?: Matcher | undefined; chats?: Definition["chats"] },
   moves: Moves,

@@ -1,4 +1,4 @@
-/** What commands can name that stands in the configuration and its folders: for completion and choices. */
+/** The names in the configuration and its folders that commands can use: for completion and choices. */
 import type { Config } from "../config/schema.js";
 import type { Address } from "../domain/chat/address.js";
 import type { GatewayOptions } from "../gateway/contract.js";
@@ -6,7 +6,7 @@ import type { MissionDesk } from "../orchestrator/missions/missions.js";
 import { isPlansFolder } from "../orchestrator/missions/plans.js";
 import { accountName } from "./people.js";
 
-/** `config`: as it is now, a reload changes it. */
+/** `config`: the configuration in force, which a reload changes. */
 export function offersOf(
   config: () => Config,
   missions: Pick<MissionDesk, "plans">,
@@ -17,7 +17,7 @@ export function offersOf(
       missions
         .plans()
         .filter((file) => !isPlansFolder(file))
-        // A broken one is offered, too: a person who runs it gets the problem.
+        // A broken plan is offered, too: a person who runs it gets the problem.
         .map((file) => ({
           name: "plan" in file ? `${file.plan.title ?? file.id} · ${file.id}` : `broken · ${file.id}`,
           value: file.id,

@@ -1,8 +1,8 @@
 /**
- * The operator's word on single hooks: `overrides:` of the configuration, and what was switched in chat where that says nothing. The
- * newest word holds. A switch is stored while what is written of the hook differs: what is written then changes only to what the
- * switch says, and that ends the switch, also when it is read at the next start. A reload that changes something else leaves it alone.
- * At a start `overrides:` is the newest word: it ends a switch in chat.
+ * The operator's decision on single hooks: `overrides:` of the configuration, and switches in chat where that sets nothing. The newest
+ * decision holds. A switch is stored while the files set the hook otherwise. The files can then change only to the state of the switch, and
+ * that ends the switch, also when it is read at the next start. A reload that changes something else leaves the switch alone. At a start
+ * `overrides:` is the newest decision: it ends a switch in chat.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Config } from "../config/schema.js";
@@ -14,24 +14,24 @@ type Configured = Config["overrides"];
 
 interface Deps {
   store: Pick<HookStateStore, "set" | "remove">;
-  /** What the hook says of itself, in its file or its plugin; undefined while there is no such hook. */
+  /** The state in the hook's own file or plugin; undefined while there is no such hook. */
   declared(hookId: string): boolean | undefined;
   clock: Clock;
 }
 
 export interface Overrides {
-  /** What the registry reads. */
+  /** The overrides that the registry reads. */
   readonly byHook: Readonly<Record<string, Override>>;
   configured(hookId: string): boolean | undefined;
-  /** Durable, and for registrations to come. Nothing is stored where it is what the configuration or the hook itself says. */
+  /** Durable, and for registrations to come. Nothing is stored when the configuration or the hook itself sets the same state. */
   switchInChat(hookId: string, enabled: boolean, by: string): Promise<void>;
-  /** The switch in chat that holds against what is written. */
+  /** The switch in chat that holds against the state that is written. */
   inForce(hookId: string): HookSwitch | undefined;
-  /** Takes over what a new configuration says; gives the hooks that it concerns. */
+  /** Takes over the overrides of a new configuration; gives the hooks that it concerns. */
   take(next: Configured): string[];
-  /** Hooks are registered as they are written now: ends the switches that what is written agrees with or replaced. */
+  /** Hooks are registered as they are written now: ends switches whose state is also written, or that the written state replaced. */
   settle(): Promise<void>;
-  /** Gives what puts everything back as it is now. */
+  /** Returns a function that puts everything back to its present state. */
   mark(): () => void;
 }
 
@@ -43,7 +43,7 @@ export function createOverrides(
 ): Overrides {
   const byHook: Record<string, Override> = {};
   let switched = new Map(stored.map((one) => [one.hookId, one]));
-  /** Replaced by a newer word of `overrides:`, and still stored. */
+  /** Switches that a newer decision of `overrides:` replaced, and that are still stored. */
   let replaced: readonly HookSwitch[] = [];
   let config: Configured = {};
 
@@ -74,7 +74,7 @@ export function createOverrides(
 
   const written = (hookId: string) => own(config, hookId)?.enabled ?? declared(hookId);
 
-  /** It is as it is written. */
+  /** Ends a switch: the hook has the state that is written. */
   function release(one: HookSwitch): void {
     switched.delete(one.hookId);
     byHook[one.hookId] = { ...byHook[one.hookId], enabled: own(config, one.hookId)?.enabled };

@@ -55,7 +55,7 @@ abstract class OnGround {
     this.ground = ground;
   }
 
-  /** What a reload replaces. */
+  /** The configuration in force: a reload replaces it. */
   get config() {
     return this.ground.inForce.valid.config;
   }
@@ -340,7 +340,7 @@ export class Parts extends OnGround {
     logger: this.ground.logger,
   });
 
-  /** The configuration as its files are now, where saved changes are wanted. */
+  /** Applies the configuration as its files are now, where saved changes are wanted. */
   applySaved(): void {
     const { options, file, logger } = this.ground;
     if (options.reread === undefined || !this.config.automations.watch) return;
@@ -349,22 +349,22 @@ export class Parts extends OnGround {
     );
   }
 
-  /** The times of what waits have changed. */
+  /** The times that queues, tasks and clocks wait for have changed. */
   wakeWaiting(): void {
     this.#kernel.queue.wake();
     this.orchestrator.reconfigured();
     this.sla.wake();
   }
 
-  /** Holds from now on, for a registration to come, too. */
+  /** The switch holds from now on, for a registration to come, too. */
   async switchHook(hookId: string, enabled: boolean, by: string): Promise<void> {
     await this.overrides.switchInChat(hookId, enabled, by);
     this.registry.setEnabled(hookId, enabled);
-    // What its trigger missed while it was off comes now.
+    // Firings that its trigger missed while the hook was off come now.
     if (enabled) this.automations.triggers.wake(hookId);
   }
 
-  /** What hooks, missions and tasks need alike. */
+  /** The dependencies that hooks, missions and tasks share. */
   #shared() {
     const { store, processes, destinations, mask, clock, logger } = this.ground;
     const { registry, pending, models } = this;

@@ -1,4 +1,4 @@
-/** People as the settings name them: who may log in to the web chat, which accounts exist, and what accounts and chats are called. */
+/** People as the settings name them: who may log in to the web chat, which accounts exist, and the names of accounts and chats. */
 import { directRoomId } from "../../adapters/web/rooms.js";
 import { knownAs } from "../alerts/rota/people.js";
 import type { Environment } from "../config/env.js";
@@ -53,8 +53,7 @@ export function needPerson(assignTo: string, config: Pick<Config, "web">): void 
 }
 
 /**
- * Why `platform:id` does not exist, as far as is known: the people of the web chat are known. `prefix`: what is written before an account
- * there.
+ * Why `platform:id` does not exist, as far as is known: the people of the web chat are known. `prefix`: the text before an account there.
  */
 export function accountProblem(account: string, { web }: Pick<Config, "web">, prefix = ""): string | undefined {
   const [, platform, id = ""] = /^([a-z]+):([^:]+)$/.exec(account) ?? [];

@@ -1,4 +1,4 @@
-/** What an answer of a platform's API says of the token, judged as a running gateway judges it. For `doctor`. */
+/** Judges the token by an answer of a platform's API, as a running gateway judges it. For `doctor`. */
 import { readAnswer } from "../../adapters/discord/caller.js";
 import { isDiscordsLimit } from "../../adapters/discord/rest/limit.js";
 import {
@@ -13,7 +13,9 @@ import {
   readFailure,
 } from "../../adapters/telegram/errors.js";
 
-/** `refused`: the platform itself refuses the token; a second time, the token is wrong. `trouble`: it says nothing of the token. */
+/**
+ * `refused`: the platform itself refuses the token; a second time, the token is wrong. `trouble`: the answer shows nothing about the token.
+ */
 export type Probed =
   | { kind: "data"; data: unknown }
   | { kind: "refused" }

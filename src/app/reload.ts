@@ -1,7 +1,7 @@
 /**
- * Applying a changed configuration: checked first, as a start checks it. A configuration that a start refuses changes nothing; of any
- * other the valid parts are applied in one go, and the broken ones are listed. Admins are notified in chat of both, and of what only a
- * restart can apply.
+ * Applying a changed configuration: it is checked first, as a start checks it. A configuration that a start refuses changes nothing. Of any
+ * other the valid parts are applied in one go, and the broken ones are listed. Admins are notified in chat of both, and of changes that
+ * only a restart can apply.
  */
 
 import { resolve, sep } from "node:path";
@@ -35,7 +35,7 @@ import type { ValidConfig } from "./problems/valid-config.js";
 export interface Rejection {
   file: string | undefined;
   message: string;
-  /** A critical plugin or hook cannot be loaded: that may be corrected in a file of a plugin. */
+  /** A critical plugin or hook cannot be loaded: a change in a file of a plugin may correct that. */
   isOfCritical: boolean;
 }
 
@@ -44,9 +44,12 @@ export interface TakenOver {
   hooks: Reloaded;
   /** Sections and variables that changed, and that only a restart applies. */
   needRestart: string[];
-  /** What is wrong since this reload, one line per problem. */
+  /** The problems since this reload, one line each. */
   problems: string[];
-  /** The same for people: what was not applied, and what was and lacks something; and what a switch in chat keeps from its effect. */
+  /**
+   * The report for people: changes that were not applied, applied ones that lack something, and changes that a switch in chat keeps from
+   * their effect.
+   */
   report: string;
 }
 
@@ -60,13 +63,13 @@ interface Deps {
   valid(): ValidConfig;
   /** Hooks as they are written now. */
   readHooks(next: LoadedConfig, valid: ValidConfig): LoadedHooks;
-  /** It holds from now on. */
+  /** The configuration is in force from now on. */
   adopt(next: LoadedConfig, valid: ValidConfig): void;
-  /** What is wrong with what is in force now. */
+  /** The problems of the configuration that is in force now. */
   problems(): Promise<readonly ListedProblem[]>;
   /** The latest configuration was rejected, with this; undefined: it was applied. */
   rejected(why: Rejection | undefined): void;
-  /** What was applied differs in these sections and variables from what the process was started with; empty: in none. */
+  /** The configuration in force differs in these sections and variables from the one with which the process was started; empty: in none. */
   awaitRestart(needRestart: readonly string[]): void;
   /** One line for each of these hooks that a switch in chat holds against its file. */
   outranked(ids: readonly string[]): readonly string[];
@@ -82,10 +85,10 @@ interface Deps {
   logger: Logger;
 }
 
-/** `plugins`: whether those that did not change in the configuration are loaded anew, too, for their code. */
+/** `plugins`: whether plugins that did not change in the configuration are loaded again, too, for their code. */
 export type Reload = (next: () => LoadedConfig, how: { plugins: "all" | "changed" }) => Promise<TakenOver>;
 
-/** One after the other. Rejects with what was wrong, and whether the change is in force all the same; admins have been notified. */
+/** Reloads one after the other. Rejects with the problem, and whether the change is in force all the same; admins have been notified. */
 export function reloader(deps: Deps): Reload {
   const oneAfterTheOther = inTurn();
   return (next, how) => oneAfterTheOther(() => reload(next, how, deps));
@@ -117,7 +120,7 @@ async function reload(read: () => LoadedConfig, how: { plugins: "all" | "changed
     const infos = await plugins.reload(change, () => {
       needCriticalPlugins(plugins.list());
       swapped = swap(next, valid, deps);
-      // These assign what was prepared, and cannot throw: what was put in place by now is not taken back.
+      // These calls assign prepared values, and cannot throw: changes that are in place by now are not taken back.
       takeSla();
       takeAlerts();
       deps.orchestrator.reconfigured();
@@ -157,7 +160,8 @@ const CRITICAL: ReadonlySet<string> = new Set(["PLUGIN_CRITICAL", "HOOK_CRITICAL
 
 /**
  * Problems of a reload: parts that were not applied, and hooks that were applied and lack something. `removed`: hooks that are not in
- * the files any more, maybe because of the same slip; `guards` among them are reported in any case. `outranked`: hooks that changed, and whose `enabled` has no effect.
+ * the files any more, maybe because of the same slip; `guards` among them are reported in any case. `outranked`: hooks that changed, and
+ * whose `enabled` has no effect.
  */
 function reloadText(
   problems: readonly ListedProblem[],
@@ -199,7 +203,7 @@ function withEventsAsBefore(next: ValidConfig, before: ValidConfig): ValidConfig
   };
 }
 
-/** As at a start. Throws PLUGIN_CRITICAL; then everything stays as it was. */
+/** Checks critical plugins as a start does. Throws PLUGIN_CRITICAL; then everything stays as it was. */
 function needCriticalPlugins(infos: readonly PluginInfo[]): void {
   const broken = infos.filter(({ critical, reason }) => critical && reason !== undefined);
   if (broken.length === 0) return;
@@ -265,7 +269,7 @@ function whatNeedsRestart(started: ValidConfig, now: ValidConfig): string[] {
 }
 
 interface WatchDeps {
-  /** What `asRead` gave. */
+  /** The result of `asRead`. */
   read: Marks;
   /** Called when a file changed. */
   changed(): void;

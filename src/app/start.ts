@@ -1,4 +1,4 @@
-/** The order in which everything starts. What has started is closed in the reverse order, also when the start fails on the way. */
+/** The order in which everything starts. Started parts are closed in the reverse order, also when the start fails on the way. */
 import type { Alerts } from "../alerts/alerts.js";
 import type { Sla } from "../alerts/sla/sla.js";
 import type { Automations } from "../automations/automations.js";
@@ -20,10 +20,10 @@ interface Deps extends Pick<MissionAssembly, "missions" | "schedules" | "resumeA
   alerts: Alerts;
   sla: Sla;
   orchestrator: Orchestrator;
-  /** What the gateway and its hooks may take to end, also those that nothing else waits for. */
+  /** The time that the gateway and its hooks may take to end, also hooks that nothing else waits for. */
   shutdownTimeoutMs: number;
   detachedEnded(): Promise<void>;
-  /** What is still under way then was cut off. */
+  /** Work that is still under way then counts as cut off. */
   cutOff(): void;
   stopping: Stopping;
   clock: Clock;
@@ -31,7 +31,7 @@ interface Deps extends Pick<MissionAssembly, "missions" | "schedules" | "resumeA
 
 export async function startInOrder(deps: Deps): Promise<void> {
   const { processes, http, gateway, automations, alerts, sla, orchestrator, missions, schedules, stopping } = deps;
-  /** What waits for hooks: the stop goes on when one takes longer, and what was not told to it is told by the next start. */
+  /** For parts that wait for hooks: the stop goes on when one takes longer, and the next start sends the notifications that are left. */
   const stopInTime = (stop: () => Promise<void>) => async () =>
     void (await within(deps.clock, stopping.leftMs, stop()));
   await processes.sweep();
@@ -51,7 +51,7 @@ export async function startInOrder(deps: Deps): Promise<void> {
   await alerts.start();
   stopping.push(stopInTime(() => sla.stop()));
   await sla.start();
-  // The orchestrator first: its end is told to missions.
+  // The orchestrator first: its end is reported to missions.
   stopping.push(stopInTime(deps.stopMissions));
   stopping.push(() => orchestrator.stop());
   await deps.resumeAssessments();

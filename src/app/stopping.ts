@@ -1,11 +1,11 @@
-/** What a stop closes, last opened first. All stages of it share its time. */
+/** The parts that a stop closes, last opened first. All stages of it share its time. */
 
 import { errorMessage } from "../lib/errors.js";
 import type { Logger } from "../lib/logger.js";
 import type { Clock } from "../lib/time/clock.js";
 
 interface Options {
-  /** One stage may take so long. */
+  /** The longest time of one stage. */
   limitMs: number;
   totalMs: number;
   clock: Pick<Clock, "monotonic">;

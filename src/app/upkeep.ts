@@ -1,4 +1,4 @@
-/** What the process does for itself: warnings at the start, retention. */
+/** The work that the process does for itself: warnings at the start, retention. */
 import { createHash } from "node:crypto";
 import type { Alerts } from "../alerts/alerts.js";
 import type { Sla } from "../alerts/sla/sla.js";
@@ -28,7 +28,7 @@ export async function firstTime(store: Store, token: string): Promise<string | u
   return token;
 }
 
-/** Retention every hour, and each minute what the check of the database needs: once a day, and when damage is suspected. */
+/** Calls retention every hour, and each minute the check of the database, which runs once a day and when damage is suspected. */
 export function keepSwept(
   store: Pick<Store, "sweep" | "verify">,
   { clock, logger, stopping }: { clock: Clock; logger: Logger; stopping: Pick<Stopping, "leftMs"> },

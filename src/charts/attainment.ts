@@ -3,7 +3,7 @@ import type { Chart } from "./draw.js";
 import { axisLook, COLOUR, gridLook, legendLook, nothingYet, PATTERN, SIZE, titleOf } from "./look.js";
 
 export interface AttainmentDay {
-  /** As it stands under its bar: `Mon 16 Nov`. */
+  /** The label under its bar: `Mon 16 Nov`. */
   day: string;
   met: number;
   /** Only because people gave more time. */

@@ -3,7 +3,7 @@ import { writeDuration } from "../lib/time/duration.js";
 
 const MINUTE = 60_000;
 const MINUTES = [1, 5, 15, 30, 60, 120, 240, 480, 1440, 4320, 10_080].map((minutes) => minutes * MINUTE);
-/** For what programs do in a moment. */
+/** For quick work of programs. */
 const SECONDS = [1, 2, 5, 10, 20, 30, 60].map((seconds) => seconds * 1000);
 
 export interface Buckets {

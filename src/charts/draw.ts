@@ -12,7 +12,7 @@ export interface Size {
   height: number;
 }
 
-/** What a chart function gives. */
+/** The result of a chart function. */
 export interface Chart {
   option: EChartsCoreOption;
   size: Size;
@@ -31,7 +31,7 @@ export async function drawSvg({ option, size }: Chart): Promise<string> {
   }
 }
 
-/** Twice as many pixels as its size says: chats show pictures on dense screens. */
+/** Twice as many pixels as its size: chats show pictures on dense screens. */
 export async function drawPng(chart: Chart): Promise<Uint8Array> {
   const svg = await drawSvg(chart);
   const { Resvg } = await import("@resvg/resvg-js");

@@ -19,7 +19,7 @@ export interface GanttRow {
   bars: readonly GanttBar[];
 }
 
-/** `mark`: what tells it without its colour. */
+/** `mark`: the sign that shows the state without its colour. */
 const STATES: Record<GanttBar["state"], { color: string; mark: string }> = {
   done: { color: COLOUR.good, mark: "✓" },
   failed: { color: COLOUR.bad, mark: "✗" },
@@ -27,7 +27,7 @@ const STATES: Record<GanttBar["state"], { color: string; mark: string }> = {
   running: { color: COLOUR.running, mark: "▶" },
   waiting: { color: COLOUR.faint, mark: "" },
 };
-/** More would be too small to read; the text beside the picture has all of them. */
+/** More rows would be too small to read; the text beside the picture has all of them. */
 export const MAX_ROWS = 40;
 const ROW_HEIGHT = 30;
 const LABEL_LENGTH = 28;

@@ -1,6 +1,7 @@
 /**
- * What all charts share: colours by meaning, and the frame. The colours are those of Okabe and Ito, which people who are colour-blind
- * tell apart (https://jfly.uni-koeln.de/color/); and no meaning is shown by a colour alone: bars have patterns or marks as well.
+ * The look that all charts share: colours by meaning, and the frame. The colours are those of Okabe and Ito, which people who are
+ * colour-blind can distinguish (https://jfly.uni-koeln.de/color/); and no meaning is shown by a colour alone: bars have patterns or
+ * marks as well.
  */
 
 export const COLOUR = {
@@ -28,7 +29,7 @@ export const axisLook = {
   splitLine: { lineStyle: { color: COLOUR.line } },
 };
 
-/** More would run into the legend. */
+/** A longer title would run into the legend. */
 const TITLE_LENGTH = 44;
 
 export function titleOf(text: string, subtext: string) {

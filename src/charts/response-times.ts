@@ -1,4 +1,4 @@
-/** How long answers took: how many within a minute, five minutes, … What is beyond the target is drawn as such. */
+/** How long answers took: how many within a minute, five minutes, … Answers beyond the target are drawn as such. */
 import { formatDuration } from "../lib/time/duration.js";
 import { bucketsFor, percentile } from "./buckets.js";
 import type { Chart } from "./draw.js";

@@ -56,7 +56,7 @@ export function gatewayPlace(): GatewayPlace {
   };
 }
 
-/** What listens on every address is reached on this machine. */
+/** A gateway that listens on every address is reached on this machine. */
 function reachable(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   return host === "::" ? "::1" : host;
@@ -69,8 +69,8 @@ function filesOf(env: Environment, host: string): DatabaseFiles | undefined {
 }
 
 /**
- * Rejects with NOT_RUNNING when no gateway answers, CUT_OFF when the connection breaks after the call was sent, TIMEOUT when it does not within `timeoutMs`, and UNAUTHORIZED when what answers does
- * not prove that it has the token.
+ * Rejects with NOT_RUNNING when no gateway answers, CUT_OFF when the connection breaks after the call was sent, TIMEOUT when no answer
+ * comes within `timeoutMs`, and UNAUTHORIZED when the program that answers does not prove that it has the token.
  */
 export async function callGateway(
   call: Call,

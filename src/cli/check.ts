@@ -45,7 +45,7 @@ function ownerWarnings(databaseUrl: string): string[] {
   return taken === undefined ? [] : [taken];
 }
 
-/** What a start makes of the problems. */
+/** The consequence of the problems for a start. */
 function consequence(problems: readonly ListedProblem[], loaded: LoadedConfig): string {
   const refused = "Hookgate does not start, and a running gateway does not apply this configuration";
   if (problems.some((problem) => problem.of === "configuration")) return ` ${refused}, until they are fixed.`;

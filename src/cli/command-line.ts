@@ -1,6 +1,6 @@
 /** The words of a shell as one command of the chat. */
 
-/** One word is a whole line already. Among several words, those with spaces are quoted as in chat: `title="a new lock"`. */
+/** A single word is a whole line already. Among several words, those with spaces are quoted as in chat: `title="a new lock"`. */
 export function commandLine(words: readonly string[]): string {
   const [only = "", ...more] = words;
   return more.length === 0 ? only : words.map(asWritten).join(" ");

@@ -1,4 +1,4 @@
-/** `hookgate doctor`: looks at everything that a start needs and at what a running gateway says, and says what to do. */
+/** `hookgate doctor`: checks everything that a start needs and the report of a running gateway, and gives remedies. */
 
 import { splitProblems } from "../app/problems/problems.js";
 import { readEnvironment } from "../config/env.js";

@@ -34,7 +34,7 @@ import { readCursors, readRooms, readTriggers } from "../store/read-rooms.js";
 import { type BlockingWatch, watchBlocking } from "./watch-blocking.js";
 import { problemAt, type StrayWatch, watchStrays } from "./watch-strays.js";
 
-/** Told of what is no problem: `warning` may be a mistake, `note` is none. */
+/** Gets remarks that are no problems: a `warning` may be a mistake, a `note` is none. */
 export interface Remarks {
   warning(text: string): void;
   note(text: string): void;
@@ -119,7 +119,7 @@ async function staged(
     ),
   );
   const faults = await faultsOf(definitions);
-  // What plugins left for the next turn of the event loop has its turn.
+  // Lets work run that plugins left for the next turn of the event loop.
   await new Promise((done) => setTimeout(done, LATE_MS));
   const problems = problemsOf({
     loaded,

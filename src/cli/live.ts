@@ -107,7 +107,7 @@ const letterRows = z.object({
     .min(1),
 });
 
-/** Undefined when the data has no rows: the message's own words tell what that means. */
+/** Undefined when the data has no rows: the message's own words explain that. */
 function tableOf(view: NonNullable<LiveCall["view"]>, data: unknown): string | undefined {
   switch (view) {
     case "hooks": {
@@ -131,7 +131,7 @@ function brokenLine({ id, place, problems }: z.infer<typeof hookRows>["broken"][
   return `broken: ${id} (${place}): ${problems.map(({ message }) => message).join("; ")}`;
 }
 
-/** One table per family, in the order of the gateway. */
+/** Makes one table per family, in the order of the gateway. */
 function hooksTable(rows: z.infer<typeof hookRows>["hooks"]): string {
   const families = [...new Set(rows.map(({ family }) => family))];
   return families
@@ -181,7 +181,7 @@ function lettersTable(rows: z.infer<typeof letterRows>["letters"]): string {
       time(row.at),
       String(row.attempts),
       row.reason ?? "",
-      // What `--chat` takes.
+      // The value that `--chat` takes.
       row.place === row.conversation ? "" : row.conversation,
     ]),
   );

@@ -26,7 +26,7 @@ const VIEWS: Readonly<Record<string, LiveCall["view"]>> = {
 export function addOperatorCommands(program: Command, live: RunLive): void {
   for (const spec of commandSpecs.filter(({ name }) => name !== "help"))
     addOne(described(program.command(spec.name), spec), spec, live);
-  // Commander's own, and last, because what is added later would inherit it.
+  // Commander's own, and last, because commands that are added later would inherit it.
   for (const spec of commandSpecs.filter(({ name }) => name === "help"))
     program.addHelpCommand(
       described(program.createCommand("help").argument("[command]", "The command to explain"), spec),
@@ -109,7 +109,7 @@ function argumentsOf(options: readonly OptionSpec[]): OptionSpec[] {
   return last < 0 ? texts : texts.slice(0, last + 1);
 }
 
-/** What is an argument may be given by its name as well, as in chat. */
+/** An argument may be given by its name as well, as in chat. */
 function flagsOf({ name, summary, type, choices }: OptionSpec, isArgument: boolean): Option[] {
   if (type === "boolean")
     return [new Option(`--${name}`, summary), new Option(`--no-${name}`, `not ${name}`).hideHelp()];

@@ -1,4 +1,4 @@
-/** `hookgate points`: what hooks can subscribe to. */
+/** `hookgate points`: the points to which hooks can subscribe. */
 import { z } from "zod";
 import { align } from "../../commands/show/text.js";
 import { catalogue } from "../hooks/catalogue/index.js";

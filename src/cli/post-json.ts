@@ -1,4 +1,4 @@
-/** One POST over node's own http: `fetch` refuses some ports (6000, 6667, …) that a gateway may well listen on. */
+/** Makes one POST over node's own http: `fetch` refuses some ports (6000, 6667, …) that a gateway may well listen on. */
 import { randomBytes } from "node:crypto";
 import { request } from "node:http";
 import { sameSecret } from "../lib/signing/secret.js";
@@ -49,6 +49,6 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // told by the status and by the schema that reads the body
+    return undefined; // the status and the schema that reads the body show it
   }
 }

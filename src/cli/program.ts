@@ -25,7 +25,7 @@ export async function runCli(args: readonly string[], terminal: Terminal, versio
     await program.parseAsync([...words], { from: "user" });
     return code;
   } catch (error) {
-    // Commander has printed what is wrong, and the usage.
+    // Commander has printed the error and the usage.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     printError(terminal, error);
     return exitCodeOf(error);
@@ -109,7 +109,7 @@ function addToken(program: Command, terminal: Terminal, done: (code: ExitCode) =
     );
 }
 
-/** Those that ask the live gateway: the same commands as in chat. Resolves with the words as flags, where they name options as in chat. */
+/** Adds the commands that ask the live gateway, the same as in chat. Resolves with words that name options as in chat made flags. */
 async function addLive(
   program: Command,
   args: readonly string[],

@@ -58,7 +58,7 @@ const KEEP_MS = 60_000;
 
 /**
  * An uncaught error, thrown in a plugin's timer or deep in a client library, must not take the other conversations down, nor end a start:
- * it is logged, with the plugin when the gateway has started, and the gateway goes on. What it interrupted is on disk.
+ * it is logged, with the plugin when the gateway has started, and the gateway goes on. The work that it interrupted is on disk.
  */
 function goOnAfterStrays(logger: Logger, plugins: () => App["plugins"]): void {
   const report = (given: unknown) => {
@@ -73,14 +73,14 @@ function goOnAfterStrays(logger: Logger, plugins: () => App["plugins"]): void {
   process.on("unhandledRejection", report);
 }
 
-/** What this start has compiled is kept for the next one. */
+/** Keeps the code that this start has compiled for the next one. */
 async function keepCompiledCode(): Promise<void> {
   // The one that runs this very code, where the product is bundled; from source it keeps nothing.
   const { keepCode } = await import("../loader.js");
   keepCode();
 }
 
-/** A closed terminal or a reader that ended is no failure of the gateway: what it writes there is lost, and nothing else. */
+/** A closed terminal or a reader that ended is no failure of the gateway: only its output there is lost. */
 function goOnUnread(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
 }
@@ -104,7 +104,7 @@ async function greet(
       `  login token  ${bold(newToken)}`,
       "               `npx hookgate token` shows it again. HOOKGATE_TOKEN sets one of your own.",
     );
-  // What is no terminal is a file or a journal, which others may read, and which is kept.
+  // An output that is no terminal is a file or a journal, which others may read, and which is kept.
   else if (newToken !== undefined)
     lines.push(
       `  login token  in ${tokenFile}`,
@@ -153,7 +153,7 @@ function reloadOnHangup(
       printError(terminal, error);
     }
   };
-  // One after the other, and so are their reports.
+  // Reloads run one after the other, and so do their reports.
   let last = Promise.resolve();
   // Never taken off again: without a listener, a hang-up during the stop would kill the process.
   return new Promise((resolve) => {

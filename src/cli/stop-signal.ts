@@ -2,10 +2,10 @@
 import { endProcess } from "../lib/process/refuse-exit.js";
 import type { Terminal } from "./terminal.js";
 
-/** As a shell counts a process that a signal ended: 128 + the signal's number. */
+/** The exit codes that a shell gives a process ended by a signal: 128 + the signal's number. */
 const KILLED = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Resolves at the first signal; the second ends the process where it stands: what is on disk is safe. */
+/** Resolves at the first signal; the second ends the process at once: data on disk is safe. */
 export function untilStopped(terminal: Terminal): Promise<void> {
   return new Promise((resolve) => {
     let isStopping = false;

@@ -1,6 +1,6 @@
 /**
  * Where the CLI writes: results to standard output, everything else to standard error. Bold on a terminal only; other control characters
- * are shown as marks, because much of what is printed was written by strangers.
+ * are shown as marks, because much of the printed text was written by strangers.
  */
 import type { OutboundMessage } from "../domain/chat/message.js";
 import { once } from "../lib/concurrency/on-first-use.js";

@@ -48,7 +48,7 @@ export async function token({ reset, json }: { reset: boolean; json: boolean }, 
 
 /**
  * A link sends the token to the program that listens there, so it is shown only when that has just proven to be the gateway. Undefined
- * when it has, and has a web chat; else what to do instead, in words.
+ * when it has, and has a web chat; else advice for the person.
  */
 async function whyNoLink(place: GatewayPlace): Promise<string | undefined> {
   try {
@@ -86,7 +86,7 @@ const gatewayStatus = z.object({
   ),
 });
 
-/** The codes of callGateway for what has not proven to be the gateway. */
+/** The codes of callGateway for a program that has not proven to be the gateway. */
 const NOT_PROVEN = ["NOT_RUNNING", "CUT_OFF", "TIMEOUT", "UNAUTHORIZED", "NOT_HOOKGATE"];
 
 /** A gateway that runs answers within milliseconds; one that is busy, within a second or two. */

@@ -10,7 +10,7 @@ const BEAT_MS = 1_000;
 const MAX_MISSED = 11;
 
 /**
- * Beats are counted, because a process that stood still (Ctrl-Z) misses only one. The debugger's protocol interrupts the loop: it says
+ * Beats are counted, because a process that stood still (Ctrl-Z) misses only one. The debugger's protocol interrupts the loop: it shows
  * where that is, and ends the process with an exit code. It closes standard error before, where Node would write that it waits for
  * the debugger.
  */
@@ -68,7 +68,7 @@ export function watchBlocking(): BlockingWatch {
   return {
     at(module) {
       who = module === undefined ? "What a plugin left running" : `While it is loaded, the plugin ${module}`;
-      // At a breakpoint the process stands still for as long as its author looks.
+      // At a breakpoint the process pauses for as long as its author looks.
       if (process.getBuiltinModule("node:inspector")?.url() !== undefined) return;
       thread ??= new Worker(THREAD, {
         eval: true,

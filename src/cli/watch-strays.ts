@@ -1,5 +1,5 @@
 /**
- * Collects what plugins and modules of hooks leave behind in timers and promises while a check loads them: errors that nothing
+ * Collects the traces of plugins and modules of hooks in timers and promises while a check loads them: errors that nothing
  * catches, and calls of `process.exit`, which are refused meanwhile.
  */
 import type { ListedProblem } from "../app/problems/problems.js";
@@ -11,7 +11,7 @@ import { refuseExit } from "../lib/process/refuse-exit.js";
 import type { PluginInfo } from "../plugins/infos.js";
 
 export interface StrayWatch {
-  /** What was collected so far, except what is a plugin's `reason` already. */
+  /** The problems collected so far, except those that are a plugin's `reason` already. */
   problems(loaded: LoadedConfig, plugins: readonly PluginInfo[]): ListedProblem[];
   end(): void;
 }
@@ -22,7 +22,7 @@ const events: NodeJS.EventEmitter = process;
 export function watchStrays(): StrayWatch {
   const thrown = new Set<unknown>();
   const onStray = (error: unknown) => void thrown.add(error);
-  /** A plugin may listen, too: what its listener throws (`process.exit` throws here) would end the process if Node called it. */
+  /** A plugin may listen, too: an error of its listener (`process.exit` throws here) would end the process if Node called it. */
   const onUncaught = (error: Error) => {
     onStray(error);
     try {

@@ -1,4 +1,4 @@
-/** What no section can check alone: secrets that it needs of the environment, and names of what stands elsewhere. */
+/** Checks that no section can make alone: secrets that it needs of the environment, and names of things that are defined elsewhere. */
 import { platformProblem } from "../domain/chat/platform.js";
 import { MIN_TOKEN_CHARACTERS, whyWeakToken } from "../lib/signing/secret.js";
 import { whyNoKey } from "../lib/signing/webhook-signature.js";
@@ -14,7 +14,7 @@ export interface CrossProblem {
   message: string;
   expected: string;
   got?: string;
-  /** It is the key that is wrong, not what stands behind it. */
+  /** The key is wrong, not its value. */
   ofKey?: true;
   /** The index of the only person of the web chat that it concerns. */
   person?: number;
@@ -61,7 +61,7 @@ function loginTokens({ web }: Config, env: Environment): CrossProblem[] {
   });
 }
 
-/** Two people of one name cannot be told apart, and one with the gateway's name could speak for it. */
+/** Two people of one name cannot be distinguished, and one with the gateway's name could speak for it. */
 function webNames({ web }: Config): CrossProblem[] {
   if (!web.enabled) return [];
   const taken = [{ name: web.name, by: "the name of the gateway (web.name)" }];
@@ -227,7 +227,7 @@ function personProblem(text: string, own: OwnAccounts): string | undefined {
   return `"${id}" is no id of ${platform}, which has numbers`;
 }
 
-/** What is for a misspelt platform would reach no one, unnoticed. */
+/** A message for a misspelt platform would be lost unnoticed. */
 function platforms(config: Config): CrossProblem[] {
   return namedPlatforms(config).flatMap(({ path, text, ofKey }) => {
     const message = platformProblem(text);

@@ -8,7 +8,7 @@ export interface Setting {
   description: string;
   /** `text`, `number`, `yes/no`, `duration`, `a | b`, `list of …`, `settings`. */
   type: string;
-  /** As it is written in YAML (JSON form); undefined when there is none. */
+  /** The default as it is written in YAML (JSON form); undefined when there is none. */
   fallback: string | undefined;
 }
 
@@ -55,7 +55,7 @@ function typeName(schema: z.core.$ZodType): string {
   return "any";
 }
 
-/** Whether it takes a duration and nothing else; asked of the schema itself, since a transform does not say what it is. */
+/** Whether it takes a duration and nothing else; asked of the schema itself, since a transform does not show its kind. */
 function isDuration(schema: z.core.$ZodType): boolean {
   return z.safeParse(schema, "5s").data === 5000 && !z.safeParse(schema, "web:web:lobby").success;
 }

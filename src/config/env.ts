@@ -77,7 +77,7 @@ export interface Environment extends z.infer<typeof environment> {
   misspelt(name: string): string | undefined;
   /** Variables that an earlier `.env` of this process had, and that are still set. */
   removed: readonly string[];
-  /** What programs that hooks start get to see: where things are and which language to speak, and nothing of ours. */
+  /** The variables for programs that hooks start: where things are and which language to use, and nothing of ours. */
   forPrograms(): Record<string, string>;
 }
 
@@ -92,7 +92,7 @@ export interface EnvironmentProblem {
 export const isOfPlatform = (variable: string) => /^(DISCORD|TELEGRAM)_/.test(variable);
 
 /**
- * Reads the environment (and `.env` of the working directory, which never overrides what the process was given). Bad variables of a platform
+ * Reads the environment (and `.env` of the working directory, which never overrides variables of the process). Bad variables of a platform
  * count as unset; any other bad one, and there is no environment. `rest`: all bad ones count as unset, for further checks. A bot token that
  * was not copied well stays set: its platform is on, with a problem, and its value is masked.
  */
@@ -132,10 +132,10 @@ export function readEnvironment(source?: Record<string, string | undefined>): {
   return { rest, problems: [...problems, ...badlyCopied(rest)], env: bad.every(isOfPlatform) ? rest : undefined };
 }
 
-/** What the platforms' tokens have no other characters than; Telegram's test servers take a token with `/test` behind it. */
+/** The only characters of the platforms' tokens; Telegram's test servers take a token with `/test` behind it. */
 const TOKEN_CHARACTERS = { DISCORD_TOKEN: /[\w.-]/, TELEGRAM_TOKEN: /[\w:/-]/ };
 
-/** Such a token would fail before a request leaves this machine, as if the network were at fault. */
+/** A token with other characters would fail before a request leaves this machine, as if the network were at fault. */
 function badlyCopied(env: z.infer<typeof environment>): EnvironmentProblem[] {
   return Object.entries(TOKEN_CHARACTERS).flatMap(([variable, known]) => {
     const characters = [...(env[variable as keyof typeof TOKEN_CHARACTERS] ?? "")];
@@ -161,7 +161,7 @@ export function dotEnvFile(): string {
   }
 }
 
-/** What `.env` set in this process: a later reading may change it. */
+/** The variables that `.env` set in this process: a later reading may change them. */
 const fromDotEnv = new Map<string, string | undefined>();
 const isFromDotEnv = (name: string) => fromDotEnv.has(name) && process.env[name] === fromDotEnv.get(name);
 

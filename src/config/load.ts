@@ -1,4 +1,4 @@
-/** Reads hookgate.yaml: every problem at once, each with its file, line, what was expected and what was found. */
+/** Reads hookgate.yaml: every problem at once, each with its file, its line, the expected value and the actual one. */
 import { dirname, join, resolve } from "node:path";
 import { hooksFolderProblem } from "../automations/definition/sources.js";
 import type { PlatformName } from "../domain/chat/platform.js";
@@ -36,32 +36,32 @@ export interface ConfigProblem {
 
 export interface LoadedConfig {
   /**
-   * Absent when there are problems that concern more than one platform or event. What it says of a platform with problems is not to
+   * Absent when there are problems that concern more than one platform or event. Its settings of a platform with problems must not
    * be used; events with problems are left out.
    */
   config?: Config;
   env?: Environment;
-  /** What is right of both, next to problems elsewhere: for further checks, never for a start. Undefined when the file cannot be read. */
+  /** The right parts of both, next to problems elsewhere: for further checks, never for a start. Undefined when the file cannot be read. */
   draft?: { config: Config; env: Environment };
   /** The file that was read; undefined when there is none and defaults hold. */
   file?: string;
   /** How the file was before it was read: its `markText`. */
   mark?: string;
   problems: ConfigProblem[];
-  /** What the file sets at its top: `telegram`, `hooks`. */
+  /** The sections at the top of the file: `telegram`, `hooks`. */
   sections?: readonly string[];
   /** Where a setting of `config` or `draft` is in the file, for problems that are found later. */
   placeOf?: (path: YamlPath, ofKey?: boolean) => Position;
   /** The path in the file of a setting of `draft`, whose lists are shorter where entries are wrong. */
   pathOf?: (path: YamlPath) => YamlPath;
-  /** Whether a problem that is found later only follows from what `draft` lacks: its message names that. */
+  /** Whether a problem that is found later only follows from a part that `draft` lacks: its message names that part. */
   isFollowUp?: (message: string) => boolean;
 }
 
 export interface LoadOptions {
   /** `--config`, before HOOKGATE_CONFIG. */
   path?: string;
-  /** Instead of the process's environment and `.env`. */
+  /** Replaces the process's environment and `.env`. */
   env?: Record<string, string | undefined>;
 }
 
@@ -185,7 +185,7 @@ function withoutBroken(raw: unknown, problems: readonly ConfigProblem[]): Config
   return parseAll(configSchema, whole).data;
 }
 
-/** It concerns more than one platform, event or person: nothing can start. */
+/** The problem concerns more than one platform, event or person: nothing can start. */
 export function isOfAll({ platform, event, person }: ConfigProblem): boolean {
   return platform === undefined && event === undefined && person === undefined;
 }
@@ -246,7 +246,7 @@ export function brokenEvent(name: string, problems: readonly ConfigProblem[]): s
   return own.size === 0 ? undefined : [...own].join(" and ");
 }
 
-/** One line per problem: `hookgate.yaml:12:5 discord.access.dms: "nobody" is not known here (expected …)`. No fact is written twice. */
+/** One line: `hookgate.yaml:12:5 discord.access.dms: "nobody" is not known here (expected …)`. No fact is written twice. */
 export function formatProblem(problem: ConfigProblem): string {
   const { message, expected, got } = problem;
   const place =

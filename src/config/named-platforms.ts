@@ -1,4 +1,4 @@
-/** Wherever the configuration names a chat or a person, each of which begins with its platform. */
+/** All places where the configuration names a chat or a person. Each name starts with its platform. */
 import { formatAddress } from "../domain/chat/address.js";
 import { ROLES } from "../domain/chat/identity.js";
 import type { Config } from "./schema.js";
@@ -8,9 +8,9 @@ type Path = [section: keyof Config, ...(string | number)[]];
 export interface Named {
   path: Path;
   text: string;
-  /** It is the key that stands there. */
+  /** The name is the key there, not the value. */
   ofKey?: true;
-  /** It is for an account or a role, not for a chat. */
+  /** The name is for an account or a role, not for a chat. */
   isPerson?: true;
 }
 

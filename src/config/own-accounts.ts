@@ -2,7 +2,7 @@
 import type { PlatformName } from "../domain/chat/platform.js";
 import type { Environment } from "./env.js";
 
-/** The gateway's own account on each platform, as far as its token tells. */
+/** The gateway's own account on each platform, as far as its token shows it. */
 export type OwnAccounts = Readonly<Record<PlatformName, string | undefined>>;
 
 /** Both platforms put the account's id in front of the token; Discord encodes it. */

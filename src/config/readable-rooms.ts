@@ -1,4 +1,4 @@
-/** Rooms of the web chat that get what customers write. Everyone who can log in reads a room, also people without a role. */
+/** Rooms of the web chat that get customers' messages. Everyone who can log in reads a room, also people without a role. */
 import { parseAddress } from "../domain/chat/address.js";
 import { ROLES } from "../domain/chat/identity.js";
 import { type Named, namedPlatforms } from "./named-platforms.js";

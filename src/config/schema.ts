@@ -1,4 +1,4 @@
-/** All settings of hookgate.yaml, composed of the schemas that stand beside their owners. */
+/** All settings of hookgate.yaml, composed of the schemas that are beside their owners. */
 import { z } from "zod";
 import { discordConfig } from "../../adapters/discord/config.js";
 import { telegramConfig } from "../../adapters/telegram/config.js";
@@ -80,7 +80,7 @@ export const configSchema = z.strictObject({
 });
 export type Config = z.output<typeof configSchema>;
 
-/** A section that concerns one platform alone has its name: what is wrong in it switches that platform off, and nothing else. */
+/** A section that concerns one platform alone has its name: an error in it switches that platform off, and nothing else. */
 export function platformOf(section: unknown): (PlatformName & keyof Config) | undefined {
   return PLATFORMS.find((platform) => platform === section);
 }

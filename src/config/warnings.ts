@@ -42,7 +42,7 @@ export function configWarnings(config: Config, env: Environment, file: string | 
   ];
 }
 
-/** Escalations and the heartbeat: a request to such an address is never made. What a name resolves to is known when it is made. */
+/** Escalations and the heartbeat: a request to such an address is never made. The address of a name is known only at the request. */
 function blockedWebhooks({ alerts: { routes, heartbeat }, outgoing }: Config): string[] {
   const allowed = parseDestinations(outgoing.allow);
   const webhooks = Object.entries(routes).flatMap(([name, { escalate }]) =>
@@ -75,7 +75,7 @@ function uncopied({ gateway: { default_route: route }, ...config }: Config): str
 
 /** Where nothing answers: no hook, no plugin, no default route. Everyone may write, and people without a role get no note. */
 export function unansweredWarnings({ gateway, plugins, ...config }: Config, enabledHooks: number): string[] {
-  // Those who may write in the web chat are listed by name.
+  // The configuration lists the people who may write in the web chat by name.
   const open = (["discord", "telegram"] as const).filter((platform) => config[platform].access.dms === "everyone");
   if (open.length === 0 || enabledHooks + plugins.length > 0 || gateway.default_route !== "none") return [];
   return [
@@ -83,7 +83,7 @@ export function unansweredWarnings({ gateway, plugins, ...config }: Config, enab
   ];
 }
 
-/** What decides which programs run, and other users may change. Plugins are a matter of their own: they may be packages. */
+/** Files that decide which programs run, and that other users may change. Plugins are checked elsewhere: they may be packages. */
 export function changeableFiles(file: string | undefined): string[] {
   const folder = file === undefined ? undefined : dirname(file);
   const paths = folder === undefined ? [".env"] : [".env", file as string, folder, join(folder, HOOKS_FOLDER)];

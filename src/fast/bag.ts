@@ -1,6 +1,6 @@
 /**
- * What comes and goes with every message, where no key is needed: a `Set` would take part of it into the old generation
- * (see transient-map.ts). In no order.
+ * A bag for objects that come and go with every message, where no key is needed: a `Set` would take part of them into the old
+ * generation (see transient-map.ts). The objects have no order.
  *
  * Benchmark: bench/fast.ts.
  */
@@ -25,7 +25,7 @@ export class Bag<T extends InBag> {
     this.#all[one.place] = last;
   }
 
-  /** All that are in there now. */
+  /** All objects that are in the bag now. */
   list(): T[] {
     return [...this.#all];
   }

@@ -91,7 +91,7 @@ export class DeadlineWheel {
     this.#relink(item);
   }
 
-  /** It stays on the wheel until it is looked at, or armed again: for what is armed again and again. */
+  /** Disarms an item that is armed often: it stays on the wheel until it is looked at, or armed again. */
   rest(item: Armed): void {
     if (item.deadline !== NEVER) this.#armed--;
     item.deadline = NEVER;
@@ -121,7 +121,7 @@ export class DeadlineWheel {
     return passedMs > 2 * TICK_MS && passedMs >= lateMs && !this.#wasSuspended(passedMs);
   }
 
-  /** It hardly used the processor in this turn. A busy machine leaves it more. */
+  /** The process hardly used the processor in this turn. A busy machine leaves it more. */
   #wasSuspended(passedMs: number): boolean {
     const usedMs = (this.#clock.processor?.() ?? Number.POSITIVE_INFINITY) - this.#processorAtMs;
     return usedMs < passedMs / SUSPENDED_BELOW;
@@ -148,14 +148,14 @@ export class DeadlineWheel {
     this.#keepsAlive = true;
   }
 
-  /** All that is armed now, with the ticks until its deadline. Walks the whole wheel: for queries, not for hot paths. */
+  /** All armed items, with the ticks until their deadlines. Walks the whole wheel: for queries, not for hot paths. */
   *armed(): Generator<{ item: Armed; leftTicks: number }> {
     for (const slot of this.#slots)
       for (let item = slot.next as Armed; item !== slot; item = item.next as Armed)
         if (item.deadline !== NEVER) yield { item, leftTicks: item.deadline - this.#tick };
   }
 
-  /** What of the clock is not counted in ticks yet, rounded up. */
+  /** The time of the clock that is not counted in ticks yet, rounded up. */
   #ticksSinceRead(): number {
     const ms = this.#clock.monotonic() - this.#readAtMs + (this.#elapsedMs - this.#tick * TICK_MS);
     return Math.ceil(Math.min(Math.max(ms, 0), 2 * TICK_MS) / TICK_MS) | 0;
@@ -222,7 +222,7 @@ export class DeadlineWheel {
     }
     if (due === undefined) return;
     for (const item of due) {
-      if (item.next !== undefined || item.deadline > tick) continue; // armed anew or disarmed by one before it
+      if (item.next !== undefined || item.deadline > tick) continue; // armed again or disarmed by an item before it
       item.deadline = NEVER;
       this.#armed--;
       item.expire();

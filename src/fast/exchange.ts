@@ -1,13 +1,13 @@
 /**
- * One request to a platform and its whole answer, at undici's lowest level: no stream, no fetch objects, half the cost. A request
- * that failed says whether any of it was written, because only an unwritten one may be repeated blindly.
+ * Makes one request to a platform and reads the whole answer, at undici's lowest level: no stream, no fetch objects, half the cost.
+ * The error of a request shows whether any of it was written, because only an unwritten request may be repeated blindly.
  *
  * Benchmark: bench/fast.ts.
  */
 import type { Dispatcher } from "undici";
 import { Aborts } from "./aborts.js";
 
-/** No platform sends that much; what stands in between may, and memory holds all of it. */
+/** No platform sends that much; a server in between may, and memory holds all of it. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 export const ANSWER_TOO_LARGE = "ANSWER_TOO_LARGE";
 

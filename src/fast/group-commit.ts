@@ -15,11 +15,11 @@ import type { Clock } from "../lib/time/clock.js";
 const MAX_GROUP = 500;
 /** A commit writes every page that its group touched, so a group twice as large costs much less than two. */
 const LARGE_GROUP = 400;
-/** So many turns a group gathers at least, and as long as each turn brings more. */
+/** A group gathers for at least this many turns, and for as long as each turn brings more. */
 const LEAST_TURNS = 4;
 const MAX_TURNS = 8;
 const LOCK_RETRY_MS = 20;
-/** So few writes are waited for by few: their sync is done at once where the disk is quick, instead of beside other work. */
+/** Few callers wait for a group this small: its sync is done at once where the disk is quick, instead of beside other work. */
 const HURRIED_GROUP = 4;
 
 /** Durability beyond a commit. */
@@ -29,7 +29,7 @@ export interface WalSync {
   close(): void;
 }
 
-/** What the promise of a write waits for. */
+/** The event that the promise of a write waits for. */
 export type Until = "commit" | "sync";
 
 /** A write that waits for its commit. `attempt` may be called more than once: a group that failed is run again one by one. */
@@ -67,7 +67,7 @@ class PendingWrite<T> implements Pending {
   }
 }
 
-/** A sync that is under way or comes next, and what waits for it. */
+/** A sync that is under way or comes next, and the writes that wait for it. */
 class Sync {
   readonly done: Promise<void>;
   readonly writes: Pending[] = [];
@@ -109,7 +109,7 @@ export interface GroupCommitOptions {
   /** How long a lock held by another program is waited for, without blocking the event loop. */
   lockWaitMs: number;
   walSync?: WalSync | undefined;
-  /** What a caller gets for what the database throws. */
+  /** Makes the error for the caller from the error that the database throws. */
   errorOf(thrown: unknown): HookgateError;
   /** True when another connection holds the lock, so that waiting may help. */
   isBusy(thrown: unknown): boolean;
@@ -125,7 +125,7 @@ export class GroupCommit {
   readonly #rollback;
   readonly #parts: TransactionParts[] = [];
   #queue: Pending[] = [];
-  /** The sync that makes durable what is committed: one at a time, and the next for what came meanwhile. */
+  /** The sync that makes commits durable: one at a time, and the next for the commits that came meanwhile. */
   #syncing: Sync | undefined;
   #nextSync: Sync | undefined;
   #scheduled = false;
@@ -134,7 +134,7 @@ export class GroupCommit {
   #lockedSince: number | undefined;
   #idle: (() => void)[] = [];
   #closed = false;
-  /** The disk did not keep what was committed: nothing more is promised. */
+  /** The disk did not keep a commit: nothing more is promised. */
   #broken: HookgateError | undefined;
 
   constructor(database: Database, options: GroupCommitOptions) {
@@ -196,7 +196,7 @@ export class GroupCommit {
     });
   }
 
-  /** Gathers anew: what was just acknowledged asks for its next writes. */
+  /** Gathers again: callers whose writes were just acknowledged ask for their next writes. */
   #letGo(): void {
     if (!this.#isHeld) return;
     this.#isHeld = false;
@@ -232,7 +232,7 @@ export class GroupCommit {
     }
   }
 
-  /** One at a time; what is committed meanwhile waits for the next. */
+  /** Runs one sync at a time; writes committed meanwhile wait for the next sync. */
   #sync(): void {
     const sync = this.#nextSync;
     if (this.#syncing || !sync) return;
@@ -254,8 +254,8 @@ export class GroupCommit {
   }
 
   /**
-   * A log that could not be synced may have lost what was committed, and asking again would not tell
-   * (https://wiki.postgresql.org/wiki/Fsync_Errors). So nothing is acknowledged any more; a restart reads what is really there.
+   * A log that could not be synced may have lost commits, and asking again would not show it
+   * (https://wiki.postgresql.org/wiki/Fsync_Errors). So nothing is acknowledged any more; a restart reads the actual content.
    */
   #break(sync: Sync, thrown: unknown): void {
     const { code, message, hint } = this.#options.errorOf(thrown);

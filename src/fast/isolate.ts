@@ -4,7 +4,7 @@
  * The choice: one deep copy per dispatch, frozen, made when the first handler is about to run and shared by all of them. A copy, because
  * freezing the caller's own objects would stop the caller (a live task, say); one and frozen, because a copy per handler costs as much as
  * the handler. No read-only proxies: `structuredClone(payload.message)`, the natural way for a plugin to get something it may change, fails
- * on them, and each read costs 30 ns. A caller that builds an object and never changes it (the gateway its message) says so with
+ * on them, and each read costs 30 ns. A caller that builds an object and never changes it (the gateway its message) declares this with
  * `immutable`: it is frozen in place once and no dispatch copies it again.
  *
  * Benchmark: bench/fast.ts, bench/dispatch.ts.
@@ -18,8 +18,8 @@ class Given {
 }
 
 /**
- * What `immutable` froze all the way down is told by a private field of its own, which is invisible and which no copy has. A WeakSet says
- * the same for three times the price: it grows with every message, and is looked through by every collection.
+ * Marks a value that `immutable` froze all the way down, by a private field of its own, which is invisible and which no copy has. A
+ * WeakSet would cost three times as much: it grows with every message, and every collection looks through it.
  */
 class Whole extends Given {
   #isWhole = true;
@@ -28,13 +28,13 @@ class Whole extends Given {
     return #isWhole in value;
   }
 
-  /** Before it is frozen itself: what takes no more fields may take no private one. */
+  /** Must come before the freezing of the value: an object that takes no more fields may take no private one. */
   static mark(value: object): void {
     if (Object.isExtensible(value)) new Whole(value);
   }
 }
 
-/** Told when a value holds something that cannot be frozen (a Map, a Buffer): each handler then needs its own copy. */
+/** Notes that a value holds something that cannot be frozen (a Map, a Buffer): each handler then needs its own copy. */
 export interface IsolationNote {
   unfreezable: boolean;
 }
@@ -89,7 +89,7 @@ export function isolate<T>(value: T, note?: IsolationNote): T {
   return clone(value, true, note, 0, undefined) as T;
 }
 
-/** The same for a value that no other code holds: frozen in place, which costs a third of a copy, unless something in it cannot be. */
+/** Like `isolate`, for a value that no other code holds: frozen in place, at a third of the cost of a copy, unless a part cannot be. */
 export function isolateOwned<T>(value: T, note: IsolationNote): T {
   if (typeof value !== "object" || value === null) return value;
   if (!note.unfreezable) freezeDeep(value, note, 0, undefined);
@@ -102,7 +102,7 @@ export function copyOf<T>(value: T): T {
   return clone(value, false, undefined, 0, undefined) as T;
 }
 
-/** The same as plain fields: the own fields of an instance of a class. */
+/** A copy of an object as plain fields: for an instance of a class, its own fields. */
 export function fieldsOf(value: object): Record<string, unknown> {
   const copy = clone(value, false, undefined, 0, undefined);
   return copy !== value && isPlain(copy) ? (copy as Record<string, unknown>) : { ...copy };
@@ -174,7 +174,7 @@ function cloneExotic(value: object, note: IsolationNote | undefined): object {
   try {
     if (isBuiltIn(value)) return structuredClone(value);
   } catch {
-    return value; // holds what cannot be cloned (a function, a handle): passed on as it is
+    return value; // holds a part that cannot be cloned (a function, a handle): passed on as it is
   }
   return Object.create(Object.getPrototypeOf(value), Object.getOwnPropertyDescriptors(value));
 }

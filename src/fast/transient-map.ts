@@ -1,5 +1,5 @@
 /**
- * A map for what comes and goes with every message.
+ * A map for entries that come and go with every message.
  *
  * A built-in `Map` or `Set` moves to a new table when deletions have filled the old one, and the old table, garbage by then,
  * still refers to all that was in it, and to the new one. Collections of the young generation do not know that a table among
@@ -38,7 +38,7 @@ export class TransientMap<K extends string | number, V extends object> {
     this.#size++;
   }
 
-  /** Gives what was there. */
+  /** Gives the value that was there. */
   delete(key: K): V | undefined {
     const place = this.#places.get(key);
     const value = place === undefined ? undefined : this.#values[place];
@@ -48,7 +48,7 @@ export class TransientMap<K extends string | number, V extends object> {
     return value;
   }
 
-  /** Those of this moment, in no order that means anything. */
+  /** The entries of this moment, in no meaningful order. */
   entries(): [K, V][] {
     const entries: [K, V][] = [];
     for (const [key, place] of this.#places) {

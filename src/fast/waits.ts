@@ -1,6 +1,6 @@
 /**
- * What a dispatch waits with: the callbacks for one handler's promise, and its deadline. Used again and again, so that
- * waiting for a handler allocates nothing and arming its deadline is a few writes. Safe, because a native promise calls
+ * The waits of dispatches: a wait has the callbacks for one handler's promise, and its deadline. Waits are reused, so that
+ * waiting for a handler allocates nothing and arming its deadline is a few writes. Reuse is safe, because a native promise calls
  * back once; a wait whose handler is late is never used again.
  *
  * Benchmark: bench/dispatch.ts.
@@ -78,7 +78,7 @@ export class SequenceWait<Run, Entry> extends Armed {
     return this.sequence?.awaitedRun();
   }
 
-  /** All promises that it waited for have called back: it may be used again. */
+  /** All promises that the wait waited for have called back: the wait may be used again. */
   release(): void {
     this.sequence = undefined;
     putBack(this.waits.wheel, this.waits.sequence, this);
@@ -101,7 +101,7 @@ export class SequenceWait<Run, Entry> extends Armed {
 
 /** A dispatch that runs all its handlers at once. */
 interface Parallel<Run, Entry> {
-  /** Why what a handler returns now comes too late; undefined when it comes in time. */
+  /** Why the value that a handler returns now comes too late; undefined when it comes in time. */
   lateness(wait: VoidWait<Run, Entry>, run: Run, startedMs: number): unknown;
   onValue(wait: VoidWait<Run, Entry>, run: Run, startedMs: number, value: unknown): void;
   onError(wait: VoidWait<Run, Entry>, run: Run, startedMs: number, error: unknown): void;
@@ -175,7 +175,7 @@ export class VoidWait<Run, Entry> extends Armed {
     this.abandon(this.dispatch?.deadlineError(this.run as Run));
   }
 
-  /** Stops waiting: what comes later is dropped. */
+  /** Stops waiting: a later result is dropped. */
   abandon(reason: unknown): void {
     this.isLate = true;
     this.waits.wheel.disarm(this);

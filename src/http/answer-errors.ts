@@ -1,4 +1,4 @@
-/** What a request gets that fails, or that nothing answers: a problem, or a page for people who opened a wrong address. */
+/** The answer to a request that fails or has no route: a problem, or a page for people who opened a wrong address. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { mapTexts } from "../lib/files/relative-paths.js";
@@ -107,7 +107,7 @@ function answerError(request: FastifyRequest, reply: FastifyReply, answer: Error
 /** Events and calls of platforms prove themselves. */
 export const takesForms = (route: Route | undefined) => route?.access === "anyone" || route?.access === "person";
 
-/** Nothing that a logged-in person asked for: the body could not be read, or is not what a request without a login sends. */
+/** The request is not from a logged-in person: the body could not be read, or does not fit a request without a login. */
 function isMalformed(status: number, { body }: FastifyRequest, route: Route | undefined): boolean {
   if (status !== 400 && status !== 413 && status !== 415) return false;
   return route?.access === "anyone" || (takesForms(route) && body === undefined);

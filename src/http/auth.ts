@@ -84,7 +84,7 @@ export function createAuth(deps: AuthDeps): Auth {
     return cookie === undefined ? undefined : sessions.read(cookie);
   }
 
-  /** By what the headers have. */
+  /** Finds the person by the headers. */
   async function personOfHead(request: FastifyRequest): Promise<Person> {
     const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
     if (bearer !== undefined) {
@@ -159,7 +159,7 @@ function noPageKey(): HookgateError {
   });
 }
 
-/** In a header; in the query of what browsers ask for by themselves: live changes, pictures. */
+/** In a header; in the query of requests that browsers make by themselves: live changes, pictures. */
 function pageKeyOf({ headers, query }: FastifyRequest): string {
   const given = headers["x-hookgate-page"] ?? (query as Record<string, unknown>).page;
   return typeof given === "string" ? given : "";

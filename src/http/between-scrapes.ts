@@ -53,7 +53,7 @@ export interface TimerOptions {
   registry: Registry;
 }
 
-/** How often it took how long: a count for each bound, and one for what took longer than all of them. */
+/** How often it took how long: a count for each bound, and one for times longer than all of them. */
 interface Times {
   counts: number[];
   sumMs: number;
@@ -90,7 +90,7 @@ class Timer extends Histogram {
     this.#byLabel = byLabel;
   }
 
-  /** What prom-client's registry writes out. https://prometheus.io/docs/instrumenting/exposition_formats/#histograms-and-summaries */
+  /** The samples for prom-client's registry. https://prometheus.io/docs/instrumenting/exposition_formats/#histograms-and-summaries */
   async getForPromString() {
     const { name, help, labelNames } = this.#options;
     const [labelName = ""] = labelNames;

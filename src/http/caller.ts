@@ -7,7 +7,7 @@ import type { HttpDeps } from "./route.js";
 
 export interface CallerDeps {
   processes: Pick<Processes, "variableOfCaller">;
-  /** What this run causes; undefined when there is no such run. */
+  /** The cause of actions that this run takes; undefined when there is no such run. */
   causeOfRun(runId: string): Promise<Cause | undefined>;
 }
 
@@ -38,7 +38,7 @@ export function createCauseOf({ processes, causeOfRun }: CallerDeps): HttpDeps["
   };
 }
 
-/** From this machine to itself. */
+/** The connection comes from this machine itself. */
 function isLocal({ remoteAddress, localAddress }: Socket): boolean {
   const plain = remoteAddress?.replace(/^::ffff:/, "");
   return remoteAddress === localAddress || plain === "::1" || plain?.startsWith("127.") === true;

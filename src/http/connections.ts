@@ -25,7 +25,10 @@ export interface Connections {
   end(close: () => Promise<void>): Promise<void>;
 }
 
-/** From `crowdedAt` open ones on, each new one ends the one that has waited longest of those who hold most; `onMadeRoom` is called each time. */
+/**
+ * From `crowdedAt` open connections on, each new one ends another: the one that has waited longest, of those who hold most. `onMadeRoom`
+ * is called each time.
+ */
 export function watchConnections(
   server: Server,
   { clock, crowdedAt, onMadeRoom }: { clock: Clock; crowdedAt: number; onMadeRoom: (ended: Socket) => void },
@@ -97,7 +100,7 @@ export function watchConnections(
       const giveUp = clock.after(LONGEST_WAIT_MS, () => server.closeAllConnections());
       const closed = close();
       endIdle();
-      // Once more for a connection that came in while the listening socket was being closed.
+      // Called again for a connection that came in while the listening socket was being closed.
       const again = clock.after(100, endIdle);
       await closed;
       again.cancel();

@@ -1,4 +1,4 @@
-/** What goes wrong, as HTTP says it. The one place that maps codes to statuses. */
+/** Errors as HTTP answers. The one place that maps codes to statuses. */
 import { HookgateError, SEE_LOG } from "../lib/errors.js";
 
 const STATUS: Record<string, number> = {
@@ -82,7 +82,7 @@ export interface ErrorAnswer {
   body: { error: { code: string; message: string; hint?: string } };
 }
 
-/** What the store's errors say to clients: their own texts name files of this machine, which the log shows. */
+/** The texts of the store's errors for clients: their own texts name files of this machine, which the log shows. */
 const STORE_WORDS: Record<string, string> = {
   STORE_LOCKED: "the database is busy",
   STORE_READ_ONLY: "the database cannot be written",
@@ -97,7 +97,7 @@ export function storeWords(code: string): string | undefined {
   return code.startsWith("STORE_") ? (STORE_WORDS[code] ?? "the database failed") : undefined;
 }
 
-/** Never tells a client what an unexpected error said: that is for the log. */
+/** Never shows a client the text of an unexpected error: that is for the log. */
 export function errorAnswer(thrown: unknown): ErrorAnswer {
   const error = withoutPaths(known(thrown));
   const status = STATUS[error.code] ?? (error.retryable ? 503 : 400);

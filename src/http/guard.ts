@@ -1,5 +1,5 @@
 /**
- * What keeps other web pages out. A page of any site can make a browser send requests to this machine: by a name of its own
+ * Keeps other web pages out. A page of any site can make a browser send requests to this machine: by a name of its own
  * that it lets point here (DNS rebinding), or across sites with the person's cookie (CSRF).
  */
 import { HookgateError } from "../lib/errors.js";

@@ -1,6 +1,7 @@
 /**
- * What was requested with each Idempotency-Key. Another request with the key of an earlier one is refused: it would be answered with what
- * that one created (https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/). The requests themselves are not kept.
+ * Remembers the request of each Idempotency-Key. Another request with the key of an earlier one is refused: it would be answered with
+ * the object that the earlier one created (https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/). The requests
+ * themselves are not kept.
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -13,17 +14,17 @@ import { errorAnswer } from "./errors.js";
 
 export interface IdempotencyKeys {
   /**
-   * Does what is requested with a key; for one key, one request after the other. Rejects with IDEMPOTENCY_KEY_REUSED when it was used for
+   * Runs the request of a key; for one key, one request after the other. Rejects with IDEMPOTENCY_KEY_REUSED when it was used for
    * something else. After a request that was refused the key is free again.
    */
   once<T>(key: string, request: unknown, act: () => Promise<T>): Promise<T>;
-  /** Forgets those of before; until it is told to stop. */
+  /** Forgets the keys from before that time; the signal stops it. */
   sweep(before: number, signal: AbortSignal): Promise<void>;
 }
 
 const SCOPE = "core:idempotency";
 const stored = z.object({ hash: z.string(), at: z.number() });
-/** Keys are in hex: each of these begins a share of them that can be looked at in one go. */
+/** Keys are in hex: each of these is the start of a share of them that can be looked at in one go. */
 const SHARES = Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, "0"));
 
 export function createIdempotencyKeys(store: KeyValueStore, clock: Clock): IdempotencyKeys {
@@ -38,7 +39,7 @@ export function createIdempotencyKeys(store: KeyValueStore, clock: Clock): Idemp
     try {
       return await act();
     } catch (error) {
-      // What went wrong on our side may have created it all the same.
+      // A request that failed on our side may have created it all the same.
       if (known === undefined && errorAnswer(error).status < 500) await store.delete(SCOPE, key);
       throw error;
     }

@@ -1,4 +1,4 @@
-/** Bodies that are JSON: those of one person are parsed one after another, so that others wait for one of them and not for all. */
+/** JSON bodies: the bodies of one person are parsed one after another, so that others wait for one of them and not for all. */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { HookgateError } from "../lib/errors.js";
 import { jsonExcess } from "../lib/validation/json-depth.js";

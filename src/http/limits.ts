@@ -1,6 +1,6 @@
 /**
- * What one person may do in a minute and at once, and how many malformed requests one address may send. Owners are not limited: they may run programs
- * here anyway.
+ * Limits the requests of one person, in a minute and at once, and the malformed requests of one address. Owners are not limited: they
+ * may run programs here anyway.
  */
 import type { ServerResponse } from "node:http";
 import { setImmediate } from "node:timers/promises";
@@ -20,13 +20,13 @@ export interface Limits {
   /** Throws RATE_LIMITED. For a request with a body: before that is read. */
   count(what: Counted, person: Person): void;
   /**
-   * One more long answer to a person, until it is sent or its connection ends. Resolves in its turn: one of a person is made in each round of
-   * the event loop, so that others wait for one and not for all. Rejects with TOO_MANY_READS.
+   * Counts one more long answer to a person, until it is sent or its connection ends. Resolves in its turn: each round of the event loop
+   * makes one answer of a person, so that others wait for one and not for all. Rejects with TOO_MANY_READS.
    */
   answering(person: Person, response: ServerResponse): Promise<void>;
   /**
-   * One more request whose body has not arrived, beside `awaited` of the same person. Throws TOO_MANY_BODIES. False for an owner, whose bodies
-   * make no room for others.
+   * Allows one more request whose body has not arrived, beside `awaited` of the same person. Throws TOO_MANY_BODIES. False for an owner,
+   * whose bodies make no room for others.
    */
   sending(person: Person, awaited: number): boolean;
   /** Resolves in the person's turn, which their long answers have too, so that others wait for one body and not for all. */
@@ -48,7 +48,7 @@ interface LimitsDeps {
 
 /** Long answers to one person that wait for their turn or are not taken yet: each of the latter is in memory. A browser asks for six at once. */
 const MAX_READS = 20;
-/** Bodies of one person that have not arrived: each holds a connection, and what has come of it is in memory. */
+/** Bodies of one person that have not arrived: each holds a connection, and the part that has come is in memory. */
 const MAX_BODIES = 20;
 /** Malformed requests a minute from one address. */
 const MAX_MALFORMED = 20;
@@ -91,7 +91,7 @@ export function createLimits({ config, commandsPerMinute, gateway, perMinute, lo
       readsOf.set(id, openOnes() + 1);
       const closed = new Promise((resolve) => response.once("close", resolve));
       const turn = turnOf(id);
-      // One whose connection ends early keeps its place until its turn: else a person could have any number of them wait.
+      // An answer whose connection ends early keeps its place until its turn: else a person could have any number of them wait.
       void Promise.all([turn, closed]).then(() => {
         if (openOnes() === 1) readsOf.delete(id);
         else readsOf.set(id, openOnes() - 1);
@@ -123,7 +123,7 @@ export function createLimits({ config, commandsPerMinute, gateway, perMinute, lo
   };
 }
 
-/** One turn of a person in each round of the event loop. */
+/** Gives a person one turn in each round of the event loop. */
 function turns(): (id: string) => Promise<void> {
   const peoples = new Map<string, { waiting: number; inTurn: ReturnType<typeof inTurn> }>();
   return async (id) => {

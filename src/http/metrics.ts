@@ -1,4 +1,4 @@
-/** What Prometheus sees at /metrics. Fed by the gateway's observer and the journal; queue depths and platform states are read when asked for. */
+/** The metrics at /metrics. The gateway's observer and the journal feed them; queue depths and platform states are read on request. */
 import { Gauge, Registry } from "prom-client";
 import { addressOf } from "../domain/chat/event.js";
 import type { JournalPort } from "../domain/journal.js";

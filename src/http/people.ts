@@ -31,7 +31,7 @@ const SCOPE = "core:web-people";
 
 export interface PeopleDeps {
   listed: readonly PersonWithToken[];
-  /** What the gateway is called in the web chat. */
+  /** The name of the gateway in the web chat. */
   gatewayName: string;
   names: KeyValueStore;
   sessionKey: string;

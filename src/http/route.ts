@@ -21,7 +21,7 @@ import type { People, Person } from "./people.js";
 import type { Streams } from "./streams.js";
 import type { Uploads } from "./uploads.js";
 
-/** What routes work with. */
+/** The dependencies of routes. */
 export interface HttpDeps {
   config: HttpConfig;
   gateway: Pick<Gateway, "invoke" | "status" | "identify" | "listens" | "takesCopies" | "answersTo">;
@@ -62,14 +62,14 @@ export interface HttpDeps {
 export interface Route {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   path: string;
-  /** `person`: a token or a session. `probe`: anyone, under any host name. `signed`: so too, and what comes proves itself. */
+  /** `person`: a token or a session. `probe`: anyone, under any host name. `signed`: as `probe`, and the request proves itself. */
   access: "anyone" | "person" | "probe" | "signed";
   /** For docs/http-api.md, where the configuration decides it. */
   shownAccess?: string;
   summary: string;
   /** Requests a minute from one address. */
   perMinute?: number;
-  /** What it counts as, of what one person may do in a minute. */
+  /** The limit per person and minute that its requests count towards. */
   counts?: Counted;
   /** Its answer can be long: one person may have few of them under way. */
   isLong?: boolean;
@@ -106,7 +106,7 @@ export function personRoute<P = unknown, Q = unknown, B = unknown>(
     access: "person",
     async run(deps, request, reply) {
       const person = await deps.auth.need(request);
-      // One with a body was counted before that was read.
+      // A request with a body was counted before the body was read.
       if (rest.counts !== undefined && !hasBody(request.raw)) deps.limits.count(rest.counts, person);
       if (rest.isLong) await deps.limits.answering(person, reply.raw);
       const input = read({ params, query, body }, request);

@@ -53,11 +53,11 @@ export interface HttpServerOptions
   port: number;
   /** The people who may log in; the console's owner among them. */
   people: readonly PersonWithToken[];
-  /** What the gateway is called in the web chat. */
+  /** The name of the gateway in the web chat. */
   gatewayName: string;
   /** Commands of one person in a minute, as in chat. */
   commandsPerMinute: number;
-  /** What becomes of the texts of errors: whole paths of files are shortened. */
+  /** Changes the texts of errors: whole paths of files are shortened. */
   shown: (text: string) => string;
   /** Signs sessions; a secret of this installation. */
   sessionKey: string;
@@ -83,10 +83,10 @@ export interface HttpServer {
 const JSON_LIMIT_BYTES = 4 * 1024 * 1024;
 /** The limit of a request that needs no login. */
 const ANYONE_LIMIT_BYTES = 4 * 1024;
-/** What a message has beside its text, or the five values of a form, of 10,000 characters each; and one character of a text (`\u0041`). */
+/** The bytes of a message beside its text, or of a form's five values, of 10,000 characters each; and of one character (`\u0041`). */
 const AROUND_TEXT_BYTES = 310_000;
 const CHARACTER_BYTES = 6;
-/** What a command may have: in chat a line has 100,000 characters. A payload with which a hook is tried is read, checked and masked as one. */
+/** The limit of a command: in chat a line has 100,000 characters. A payload for trying a hook is read, checked and masked as one. */
 const COMMAND_LIMIT_BYTES = AROUND_TEXT_BYTES + CHARACTER_BYTES * 100_000;
 const BODY_WITHIN_MS = 30_000;
 /** Where a proxy of ours can be: this machine and private networks. */
@@ -97,7 +97,7 @@ const CROWDED = 0.9;
 /** Files that were sent up and are in no message. */
 const UNSENT_KEPT_MS = DAY_MS;
 const SWEEP_EVERY_MS = 6 * HOUR_MS;
-/** As long as what they created is kept, unless retention keeps that for longer. */
+/** Keys are kept as long as the objects that they created, unless retention keeps those for longer. */
 const IDEMPOTENCY_KEPT_MS = 90 * DAY_MS;
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
@@ -108,7 +108,7 @@ class FastifyServer implements HttpServer {
   readonly #options: HttpServerOptions;
   readonly #guard: Guard;
   readonly #sessions: Sessions;
-  /** What routes work with. */
+  /** The dependencies of routes. */
   readonly #deps: HttpDeps;
   readonly #app: FastifyInstance;
   readonly #connections: Connections;
@@ -226,7 +226,7 @@ class FastifyServer implements HttpServer {
       });
   }
 
-  /** What each request passes, in this order. */
+  /** Adds the hooks that each request passes, in this order. */
   #addHooks(routeOf: RouteOf): void {
     const app = this.#app;
     const { auth, limits, clock, logger } = this.#deps;
@@ -389,7 +389,7 @@ function tooOften(_request: unknown, { after }: { after: string }): Error {
   });
 }
 
-/** Where people are told to open the page, it answers. */
+/** The page answers at its public address, too: people are given that address. */
 function trustedHosts({ trusted_hosts: hosts, public_url: url }: HttpConfig): string[] {
   return url === undefined ? hosts : [...hosts, new URL(url).host];
 }
@@ -401,7 +401,7 @@ function urlOf(app: FastifyInstance, host: string): string {
   return `http://${name}:${port}`;
 }
 
-/** After an update the page and its scripts fit each other: a browser asks each time, and is told that nothing changed. */
+/** After an update the page and its scripts fit each other: a browser asks each time, and learns that nothing changed. */
 function revalidated(reply: { header(name: string, value: string): unknown }): void {
   reply.header("cache-control", "no-cache");
 }

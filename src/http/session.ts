@@ -1,7 +1,7 @@
 /**
  * Logins in browsers: a cookie that the server signs (person, end, id, signature), and a key that goes with it. Browsers send the cookie
  * to every port of this host, so to programs of other users, too; the page keeps the key in the storage of its own origin and sends it
- * nowhere else. What a logout ended is in the store until the cookie would have ended by itself.
+ * nowhere else. A session that a logout ended is in the store until the cookie would have ended by itself.
  */
 import { createHmac } from "node:crypto";
 import type { KeyValueStore } from "../domain/store.js";
@@ -25,7 +25,7 @@ export interface Sessions {
   read(cookie: string): Promise<Session | undefined>;
   /** Revokes it; with `everywhere` all sessions that the person has. */
   end(session: Session, everywhere: boolean): Promise<void>;
-  /** Forgets what has ended by itself. */
+  /** Forgets the sessions that have ended by themselves. */
   sweep(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export interface SessionDeps {
   lifeMs: number;
 }
 
-/** Keys: `ended:<session id>` with its end, and `round:<person id>` with what all later sessions are signed with besides. */
+/** Keys: `ended:<session id>` with its end, and `round:<person id>` with a value with which all later sessions are signed besides. */
 const SCOPE = "core:web-sessions";
 const PAGE = "page:";
 const ended = (id: string) => `ended:${id}`;

@@ -1,6 +1,6 @@
 /**
  * Live changes to one open page, as server-sent events. A page names the last change that it saw and gets everything since;
- * nothing is queued for it here: what it has not read yet is read from the store when it can take more.
+ * no change is queued for it here: changes that it has not read yet are read from the store when it can take more.
  */
 import type { ServerResponse } from "node:http";
 import type { WebPerson, WebPort } from "../../adapters/web/port.js";
@@ -8,7 +8,7 @@ import type { Clock } from "../lib/time/clock.js";
 
 const HEARTBEAT_MS = 15_000;
 const PAGE = 100;
-/** A page that missed more than this loads anew, which is cheaper than replaying. */
+/** A page that missed more changes than this loads again, which is cheaper than replaying. */
 const MAX_MISSED = 2000;
 
 export interface StreamDeps {
@@ -81,7 +81,7 @@ export async function streamChanges({ port, person, response, after, clock, sign
   }
 }
 
-/** Where to go on. A page that is too far behind, or that comes from another database, is told to load anew. */
+/** The place to go on from. A page that is too far behind, or that comes from another database, is asked to load again. */
 async function firstSeq(
   port: WebPort,
   after: number | undefined,

@@ -4,7 +4,7 @@ import { HookgateError } from "../lib/errors.js";
 const MAX_PER_PERSON = 20;
 
 export interface Streams {
-  /** One more page of a person, until `close`. `signal` aborts when it must end. Throws TOO_MANY_PAGES. */
+  /** Adds one more page of a person, until `close`. `signal` aborts when the page must end. Throws TOO_MANY_PAGES. */
   open(personId: string): { signal: AbortSignal; close(): void };
   /** Ends the pages of a person. */
   end(personId: string): void;

@@ -74,14 +74,14 @@ export function createUploads(
       try {
         await pipeline(bytes, counter, createWriteStream(partial, { mode: PRIVATE_FILE }));
         await sync(partial);
-        // Once more with this one, and with those that came beside it.
+        // Checked again with this file, and with those that came beside it.
         await checkQuota(ownerId);
         const kept = { ownerId, filename: safeName(filename), mimeType, sizeBytes };
         await writeFile(unsent(id), JSON.stringify(kept), { mode: PRIVATE_FILE });
         await rename(partial, pathOf(id));
         return attachmentOf(id, pathOf(id), kept);
       } catch (error) {
-        for (const path of [partial, unsent(id), pathOf(id)]) await rm(path, { force: true }).catch(() => {}); // as the error says
+        for (const path of [partial, unsent(id), pathOf(id)]) await rm(path, { force: true }).catch(() => {}); // as the error reports
         throw asAnswered(error);
       }
     },

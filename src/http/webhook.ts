@@ -1,4 +1,4 @@
-/** Where a platform calls us. What the call means, and whether it may, is the adapter's business. */
+/** The route that a platform calls. The adapter decides what a call means, and whether it is allowed. */
 import type { FastifyInstance } from "fastify";
 
 export interface Webhook {

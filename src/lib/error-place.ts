@@ -15,7 +15,7 @@ export function errorPlace(thrown: unknown): string | undefined {
       if (place !== undefined) return place;
     }
   } catch {
-    // A stack that cannot be read tells no place.
+    // A stack that cannot be read shows no place.
   }
   return undefined;
 }

@@ -3,7 +3,7 @@
 export interface HookgateErrorFacts {
   code: string;
   message: string;
-  /** What to do about it, in one sentence. */
+  /** A remedy, in one sentence. */
   hint?: string;
   /** The one name that the message asks about with "Did you mean". */
   meant?: string | undefined;
@@ -35,7 +35,7 @@ export class HookgateError extends Error {
   }
 }
 
-/** What a thrown thing says, for a log line or a row; never throws itself. */
+/** The message of a thrown value, for a log line or a row; never throws itself. */
 export function errorMessage(thrown: unknown): string {
   try {
     return String(thrown instanceof Error ? thrown.message || thrown.name : thrown);

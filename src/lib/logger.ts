@@ -1,4 +1,4 @@
-/** What code may ask of a log. `pino` satisfies it; the composition root makes the real one. */
+/** The log as code uses it. `pino` satisfies this type; the composition root makes the real one. */
 
 export interface Logger {
   debug(facts: object, message?: string): void;

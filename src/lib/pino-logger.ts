@@ -33,15 +33,15 @@ export async function createLog({ level, pretty, mask }: LogOptions): Promise<Lo
   return { logger, problem: () => undefined };
 }
 
-/** What waits for a reader that stalls, or for room on a disk. */
+/** The bytes that may wait for a reader that stalls, or for room on a disk. */
 const MAX_WAITING_BYTES = 1_000_000;
-/** With 100 ms between them. */
+/** There are 100 ms between tries. */
 const TRIES_AT_EXIT = 10;
 
 function jsonLog(options: LoggerOptions): Log {
   const descriptor = process.stdout.fd || 1;
   const stats = fstatSync(descriptor);
-  // Only a pipe has a reader that may stall. A file takes each line at once: what pino's exit handler writes to a full disk never ends.
+  // Only a pipe has a reader that may stall. A file takes each line at once: writing to a full disk in pino's exit handler never ends.
   const isPipe = stats.isFIFO() || stats.isSocket();
   let tries = Number.POSITIVE_INFINITY;
   const destination = pino.destination({
@@ -60,7 +60,7 @@ function jsonLog(options: LoggerOptions): Log {
     try {
       flushSync();
     } catch {
-      // What waits for that reader is lost.
+      // The lines that wait for that reader are lost.
     }
   };
   const tryAgain = () => void destination.write("");
@@ -111,7 +111,7 @@ function causeAndRemedy(failure: unknown): [string, string] {
   return [`it cannot be written (${reason})`, "Make room on its disk, or start the gateway with its output elsewhere"];
 }
 
-/** Only what `Logger` promises: pino's own type has an index signature that looks like a promise. */
+/** Only the methods of `Logger`: pino's own type has an index signature that looks like a promise. */
 function plain(log: Logger): Logger {
   return log;
 }

@@ -1,6 +1,6 @@
-/** What an HTTP answer says about trying again. The Retry-After header: seconds, or a date. https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3 */
+/** Reads the Retry-After header of an HTTP answer: seconds, or a date. https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3 */
 
-/** Milliseconds from `now`, never negative; undefined when the header is absent or says nothing that can be read. */
+/** Milliseconds from `now`, never negative; undefined when the header is absent or cannot be read. */
 export function retryAfterMs(header: string | undefined, now: number): number | undefined {
   const text = header?.trim();
   if (!text) return undefined;

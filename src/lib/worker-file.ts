@@ -6,7 +6,7 @@ import { Worker } from "node:worker_threads";
 
 /**
  * `source`: the thread's own file, of any folder of src. `compiled`: its name in dist/src, beside the chunk that starts it.
- * From source it is what was compiled last, when that is up to date; else the thread has to learn TypeScript first, by itself
+ * From source it is the file that was compiled last, when that is up to date; else the thread has to learn TypeScript first, by itself
  * (on Node 20 `--import tsx` is not heeded in a thread), which costs a third of a second.
  */
 export function startThread(name: string, source: URL, compiled: string, workerData?: unknown): Worker {

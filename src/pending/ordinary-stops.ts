@@ -1,7 +1,7 @@
 /**
  * Which starts of work an ordinary stop of the gateway cut off, of those that are counted on disk because the work may crash the process:
- * a stop is no crash, so such a start counts for nothing. Written when a stop starts, with each start during it, and at its end: what a
- * second signal or the supervisor ends early was stopped all the same.
+ * a stop is no crash, so such a start counts for nothing. Written when a stop starts, with each start during it, and at its end: a
+ * process that a second signal or the supervisor ends early was stopped all the same.
  */
 import type { KeyValueStore } from "../domain/store.js";
 import { errorMessage } from "../lib/errors.js";
@@ -15,7 +15,7 @@ interface CutOff {
   stops: number;
   /** When the last of them was cut off. */
   at: number;
-  /** It was a suspect when it was started last. */
+  /** The work was a suspect when it was started last. */
   isSuspect?: boolean | undefined;
 }
 
@@ -72,12 +72,12 @@ export class OrdinaryStops {
     if (this.#isStopping) void this.write();
   }
 
-  /** It may be started again. */
+  /** The work may be started again. */
   ended(key: string): void {
     this.#underWay.delete(key);
   }
 
-  /** It is done. */
+  /** The work is done. */
   forget(key: string): void {
     this.#underWay.delete(key);
     this.#known.delete(key);

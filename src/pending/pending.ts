@@ -1,7 +1,7 @@
 /**
- * Does what must be done once after a commit. The caller that changes something writes the work with the change and adds it here; each kind
- * has one function that does it. Work that fails is tried again after a pause, and what a crash cut off at the next start, both
- * with a higher attempt.
+ * Does the work that must be done once after a commit. The caller that changes something writes the work with the change and adds it
+ * here; each kind has one function that does it. Work that fails is tried again after a pause, and work that a crash cut off at the next
+ * start, both with a higher attempt.
  */
 import type { NewPending, PendingItem, PendingStore } from "../domain/pending.js";
 import { errorMessage } from "../lib/errors.js";
@@ -19,7 +19,7 @@ export interface PendingDeps {
   logger: Logger;
   /** Absent: each end of a process is a crash. */
   stops?: OrdinaryStops;
-  /** Waits until what was cut off so often may run; absent: at once. */
+  /** Waits until work that was cut off so often may run; absent: at once. */
   turn?: <T>(cutOffs: number, work: () => Promise<T>) => Promise<T>;
 }
 
@@ -60,7 +60,7 @@ export class Pending {
     this.#stops = stops;
   }
 
-  /** What does the work of this kind. `callsHooks`: it may crash the process, so it waits for its turn. */
+  /** Sets the function that does the work of this kind. `callsHooks`: the work may crash the process, so it waits for its turn. */
   handle(kind: string, work: DoPending, { callsHooks = false } = {}): void {
     this.#kinds.set(kind, work);
     if (callsHooks) this.#inTurn.add(kind);
@@ -78,7 +78,7 @@ export class Pending {
     else this.#deletion ??= this.#clock.after(DELETE_EVERY_MS, () => void this.deleteFinished());
   }
 
-  /** Starts what an earlier process left of these kinds. Resolves when it has been read, not when it is done. `fresh`: ids of this process's own. */
+  /** Starts work of these kinds that an earlier process left. Resolves when it is read, not when done. `fresh`: ids of this process. */
   async resume(kinds: readonly string[], fresh: ReadonlySet<string> = new Set()): Promise<void> {
     const now = this.#clock.now();
     for (const item of await this.#store.list(kinds))
@@ -108,7 +108,7 @@ export class Pending {
     }
   }
 
-  /** Starts no more work of these kinds. Resolves when what is under way has ended; the next start does the rest. */
+  /** Starts no more work of these kinds. Resolves when the work under way has ended; the next start does the rest. */
   async end(kinds: readonly string[]): Promise<void> {
     for (const kind of kinds) this.#ended.add(kind);
     await this.drained(kinds);
@@ -186,7 +186,7 @@ export class Pending {
     }
   }
 
-  /** Now, whatever was `finished` so far. Never rejects: what stays is looked up once more at the next start. */
+  /** Deletes all work that was `finished` so far, now. Never rejects: work that stays is looked up again at the next start. */
   async deleteFinished(): Promise<void> {
     this.#deletion?.cancel();
     this.#deletion = undefined;

@@ -1,4 +1,4 @@
-/** What a plugin may do: the `api` of its `setup`. Hooks are collected while `setup` runs; after it they go live at once. */
+/** The `api` of a plugin's `setup`. Hooks are collected while `setup` runs; after it they go live at once. */
 import { createHash } from "node:crypto";
 import type { Address } from "../domain/chat/address.js";
 import type { OutboundMessage } from "../domain/chat/message.js";
@@ -32,8 +32,8 @@ import {
 
 export interface PluginSendOptions {
   /**
-   * What led to it, when that is not what led to the handler that calls: the `cause` of a payload that was kept, say. The message counts
-   * as one step deeper than the deeper of both, so that loops are cut.
+   * The cause of the message when the calling handler has another cause: the `cause` of a payload that was kept, for example. The message
+   * counts as one step deeper than the deeper of both, so that loops are cut.
    */
   cause?: Cause | undefined;
   /** Sends at most once per key, also when a handler runs again after a crash: `greet:${userId}`. */
@@ -50,13 +50,13 @@ export interface PluginStore {
 
 export interface PluginApi<Config = unknown> {
   readonly id: string;
-  /** As the plugin's schema parsed it. */
+  /** The settings as the plugin's schema parsed them. */
   readonly config: Config;
   readonly hooks: PluginHooks;
   readonly commands: PluginCommands;
   /** Sends through the outbox and all its hooks; resolves with the delivery's id when it is on disk. In a dry run nothing is sent. */
   send(at: Address, message: OutboundMessage | string, options?: PluginSendOptions): Promise<string>;
-  /** A new text for what a delivery posted. */
+  /** Changes the text of the message that a delivery posted. */
   edit(deliveryId: string, message: OutboundMessage | string, options?: PluginSendOptions): Promise<string>;
   /**
    * The address as messages have it now, to compare it with theirs: with the bot account where it was left out, and with the new id of a
@@ -64,13 +64,13 @@ export interface PluginApi<Config = unknown> {
    */
   currentAddress(at: Address): Address;
   readonly store: PluginStore;
-  /** Gets the messages that no hook claimed, when the configuration says `default_route: { plugin: <id> }`. */
+  /** Gets the messages that no hook claimed, when the configuration has `default_route: { plugin: <id> }`. */
   route<H extends Route>(handler: H & Known<H, RouteResult>): void;
   readonly logger: Logger;
   readonly clock: Clock;
 }
 
-/** What a dry run gives for the id of a delivery that it did not make. */
+/** The delivery id that `send` returns in a dry run, where no delivery is made. */
 export const DRY_RUN_DELIVERY = "dry-run";
 
 export function createApi(deps: ApiDeps, stage: Stage): PluginApi {
@@ -160,7 +160,7 @@ function skipped(logger: Logger, what: string): boolean {
 function pluginStore({ id, keyValue, logger }: ApiDeps, stage: Stage): PluginStore {
   const scope = `plugin:${id}`;
   const refuse = () => {
-    // What a version knows it may keep as it ends.
+    // A version may store its state as it ends.
     if (!stage.isEnding) refuseStray(id, stage);
   };
   return {

@@ -10,10 +10,10 @@ import type { FailurePolicy } from "../hooks/registration/registration.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import type { HookContext } from "../hooks/signatures.js";
 
-/** Any handler; what it takes and gives was checked where it was registered. */
+/** Any handler; its input and output types were checked where it was registered. */
 export type Handler = (first: never, second: never) => unknown;
 
-/** What counts the failures; the composition root gives the one of configured hooks. */
+/** Counts the failures of hooks; the composition root passes the breaker of configured hooks. */
 export interface HookBreaker {
   /** True when the hook's last call failed, or its breaker is open. */
   isWatched(hookId: string): boolean;
@@ -31,7 +31,7 @@ export function guarded(hookId: string, handler: Handler, registry: HookRegistry
     if (!breaker.isWatched(hookId)) return handler(first, second);
     // A lifecycle handler gets its context only.
     const context: HookContext = second ?? first;
-    // A test by a person is called, and says nothing about real traffic.
+    // A test by a person is always called, and its result shows nothing about real traffic.
     if (isHandId(context.dispatchId)) return handler(first, second);
     const refusal = breaker.enter(hookId);
     if (refusal !== undefined) return refuse(hookId, refusal, context, registry);
@@ -51,7 +51,7 @@ function refuse(hookId: string, reason: string, context: HookContext, registry: 
 }
 
 function watch(call: () => unknown, signal: AbortSignal, onAnswer: () => void): unknown {
-  // An answer after the deadline came too late. Whether it did is known when the dispatch has it.
+  // An answer after the deadline came too late. The dispatch shows whether the answer was in time.
   const answered = () =>
     queueMicrotask(() => {
       if (!signal.aborted) onAnswer();

@@ -1,4 +1,4 @@
-/** What a plugin's registration may not be: refused in the plugin's own line, before anything of the version is in place. */
+/** Refuses invalid registrations in the plugin's own line, before anything of the version is in place. */
 
 import { hookDue } from "../hooks/catalogue/automation.js";
 import { orchestratorShutdown } from "../hooks/catalogue/orchestration.js";
@@ -12,10 +12,10 @@ import { checkModel, phaseFor } from "../hooks/registration/roster.js";
 import { errorMessage } from "../lib/errors.js";
 import type { StagedHook } from "./slots.js";
 
-/** Throws what the registry would throw later, and for a hook that could never do anything. Gives what its matcher asks for in vain. */
+/** Throws the errors of the registry early, and for a hook that could never do anything. Returns the vain conditions of its matcher. */
 export function checkHook(point: HookPoint, staged: Omit<StagedHook, "attach" | "fit" | "check">): string[] {
   const { id, model, handler } = staged;
-  // Its dispatches name the one configured hook that they are for.
+  // Dispatches of this point name the one configured hook that they are for.
   if (point.name === hookDue.name)
     throw invalid(
       id,
@@ -41,21 +41,21 @@ export function checkHook(point: HookPoint, staged: Omit<StagedHook, "attach" | 
   return options.match === undefined ? [] : inVain(options.match, point);
 }
 
-/** The words of the check where it has some: they name the field that was meant. */
+/** The message of the check where it has one: it names the intended field. */
 function clearer(error: unknown, id: string, match: RegisterOptions["match"], point: HookPoint): unknown {
   const isOfCondition = typeof match?.when === "string" && errorMessage(error).includes("match.when: ");
   const [problem] = isOfCondition ? inVain({ when: match.when, access: "any" }, point) : [];
   return problem === undefined ? error : invalid(id, problem);
 }
 
-/** A hook in code sees denied messages, too, unless it says otherwise. */
+/** A hook in code also gets denied messages, unless its matcher excludes them. */
 function inVain(match: Matcher, point: HookPoint): string[] {
   return impossibleMatches({ access: "any", ...match }, point).map(
     ({ path, message }) => `${path.slice(0, 2).join(".")}: ${message}`,
   );
 }
 
-/** Refuses a hook whose decision or failure nothing waits for. */
+/** Refuses a hook when nothing waits for its decision or failure. */
 function checkCounts(
   id: string,
   point: HookPoint,

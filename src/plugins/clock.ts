@@ -1,4 +1,4 @@
-/** The clock of a plugin: refuses what could never run, and an error of a timer names the plugin. */
+/** The clock of a plugin: refuses a timer that could never run, and an error of a timer names the plugin. */
 
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { Clock } from "../lib/time/clock.js";

@@ -17,20 +17,20 @@ import { type ApiDeps, inStage, outbound, refuseOld, type Stage } from "./stage.
 export interface PluginCommand {
   /** `[a-z0-9-]{1,32}` without a dash at its start or end, not the name of another command. */
   name: string;
-  /** One line for /help and the platforms' menus; at most 100 characters. */
+  /** A line for /help and the platforms' menus; at most 100 characters. */
   summary: string;
   /** The least role; "anyone" = no role needed. */
   role: CommandSpec["role"];
-  /** They fill by position, in this order, and by name. */
+  /** Options are filled by position, in this order, and by name. */
   options?: CommandSpec["options"];
-  /** It may take long: commands that are given later in the same conversation do not wait for it. */
+  /** The command may take long: commands that are given later in the same conversation do not wait for it. */
   isSlow?: boolean;
-  /** `options` are checked and typed by the declaration. What it returns is the answer. */
+  /** `options` are checked and typed by the declaration. The return value is the answer. */
   run(context: PluginCommandContext): Promise<PluginAnswer> | PluginAnswer;
 }
 
 export interface PluginCommandContext extends Omit<CommandContext, "progress"> {
-  /** Replaces the answer shown so far; for work that takes long. The last value wins; what `run` returns comes last. */
+  /** Replaces the answer shown so far; for work that takes long. The last value wins; the return value of `run` comes last. */
   progress(message: OutboundMessage | string): void;
 }
 
@@ -166,7 +166,7 @@ export function pluginCommands(deps: ApiDeps, stage: Stage): PluginCommands {
   };
 }
 
-/** As Discord counts: a choice has a name, which shows its summary, and a value. */
+/** Counted like Discord does: a choice has a name, which shows its summary, and a value. */
 function sizeOf({ name, summary, options = [] }: PluginCommand): number {
   const texts = options.flatMap(({ name, summary, choices = [], choiceSummaries }) => [
     name,

@@ -1,4 +1,4 @@
-/** What a plugin is: a module whose default export is `definePlugin({ id, setup(api) { … } })`. */
+/** The definition of a plugin: a module whose default export is `definePlugin({ id, setup(api) { … } })`. */
 import type { z } from "zod";
 import type { HookPoint } from "../hooks/point.js";
 import { neverRuns } from "../hooks/registration/entry.js";
@@ -8,15 +8,15 @@ import { unknownKey } from "../lib/validation/unknown-key.js";
 import type { PluginApi } from "./api.js";
 
 export interface PluginDefinition<Schema extends z.ZodType = z.ZodType> {
-  /** `[a-z][a-z0-9-]*`; unique among the plugins. Its hooks are named `<id>.<name>`, its points `plugin:<id>:<name>`. */
+  /** `[a-z][a-z0-9-]*`; unique among the plugins. The plugin's hooks are named `<id>.<name>`, its points `plugin:<id>:<name>`. */
   id: string;
-  /** The plugin's own settings: what the configuration gives under `config`, parsed. Without it the plugin takes none. */
+  /** The schema of the plugin's own settings (`config` in the configuration). Without it the plugin takes none. */
   config?: Schema;
   /** Hook points of its own, declared before `setup`. */
   points?: readonly HookPoint[];
   /**
-   * Registers what the plugin does. Also called for a new version while the old one is still at work, so registering is all it
-   * should do; what it starts beside (a timer, a connection) is ended by the function that it returns.
+   * Registers the plugin's hooks and commands. Also called for a new version while the old one is still at work, so registering is all it
+   * should do; the function that it returns ends everything else that it starts (a timer, a connection).
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: most plugins return nothing, and `async setup` then gives Promise<void>
   setup(api: PluginApi<z.output<Schema>>): PluginEnd | void | Promise<PluginEnd | void>;
@@ -26,7 +26,7 @@ export type PluginEnd = () => void | Promise<void>;
 
 const ID = /^[a-z][a-z0-9-]{0,39}$/;
 
-/** Names that /hooks, /help and the log use for what is no plugin. */
+/** Names that /hooks, /help and the log use for parts that are no plugin. */
 const RESERVED: ReadonlySet<string> = new Set(["hookgate"]);
 
 /** Checks a definition and gives it its types. */
@@ -38,7 +38,7 @@ export function definePlugin<Schema extends z.ZodType = z.ZodType<undefined>>(
   return definition;
 }
 
-/** What is wrong with a value that should be a plugin; also for plugins made without `definePlugin`. */
+/** The problem of a value that should be a plugin; also for plugins made without `definePlugin`. */
 export function definitionProblem(value: unknown): string | undefined {
   if (typeof value !== "object" || value === null)
     return `expected definePlugin({ id, setup }) as the default export, got ${value === null ? "null" : typeof value}`;

@@ -1,4 +1,4 @@
-/** An entry of the list `plugins:`, with what is loaded for it. */
+/** An entry of the list `plugins:`, with the plugin that is loaded for it. */
 import { resolve } from "node:path";
 import { UnknownHookError } from "../hooks/errors.js";
 import type { Problem } from "../hooks/registry.js";
@@ -10,14 +10,14 @@ export interface Holder {
   entry: PluginEntry;
   live: LivePlugin | undefined;
   file: string | undefined;
-  /** Its file, and the local files that this imports. Until it is found: the path that the configuration names. */
+  /** The plugin's file, and the local files that it imports. Until the file is found: the path that the configuration names. */
   files: readonly string[];
   reason: string | undefined;
-  /** Its newest version was refused, maybe because of what another plugin declares or registers: it is tried again with the next one. */
+  /** Its newest version was refused, maybe because of another plugin's points or hooks: it is tried again with the next one. */
   isRefused: boolean;
-  /** One of its hooks says `critical: true`. Undefined: its setup did not end. */
+  /** One of the plugin's hooks has `critical: true`. Undefined: `setup` did not end. */
   isCritical: boolean | undefined;
-  /** Its entry disappeared from the list: it leaves when every entry of the list is loaded, for one of them may be its new version. */
+  /** The plugin's entry was removed from the list: it leaves when every entry is loaded, because one of them may be its new version. */
   isGone: boolean;
   loadedAt: number | undefined;
 }
@@ -29,7 +29,7 @@ export interface Ready {
 
 export type Prepared = Ready | { holder: Holder; error: unknown };
 
-/** It was set up and not put in place, or setup asked for what another plugin has or lacks, such as a point or the name of a command. */
+/** The plugin was not put in place, or setup needs a change of another plugin, for example a missing point or a taken command name. */
 export function mayDependOnOthers(prepared: Prepared): boolean {
   if ("candidate" in prepared) return true;
   const { error } = prepared;
@@ -37,14 +37,14 @@ export function mayDependOnOthers(prepared: Prepared): boolean {
   return cause instanceof HookgateError && cause.code !== EXIT_CALLED;
 }
 
-/** The point that its setup wanted and that was not there. */
+/** The missing point that the plugin's setup needs. */
 export function missingPoint(prepared: Prepared | undefined): string | undefined {
   const error = prepared !== undefined && "error" in prepared ? prepared.error : undefined;
   const cause = error instanceof HookgateError ? error.cause : undefined;
   return cause instanceof UnknownHookError ? cause.hook : undefined;
 }
 
-/** The first id of a problem is the hook that has it; a cycle is everybody's in it. */
+/** The first id of a problem is the hook that has it; a cycle belongs to all its hooks. */
 export function blames(hookId: string): (problem: Problem) => boolean {
   return ({ code, ids }) => (code === "DEPENDENCY_CYCLE" ? ids.includes(hookId) : ids[0] === hookId);
 }

@@ -74,7 +74,7 @@ export interface PluginHooks {
   ): Unregister;
   register<N extends NameOf<P, Model>, R extends Registration<P, N>>(registration: Checked<P, N, R>): Unregister;
   /**
-   * A hook point of the plugin's own, `plugin:<plugin id>:<name>`: other plugins and configured hooks can subscribe to it. Gives what fires
+   * A hook point of the plugin's own, `plugin:<plugin id>:<name>`: other plugins and configured hooks can subscribe to it. The result fires
    * it, once the plugin is loaded. Throws HOOK_POINT_INVALID.
    */
   declare<
@@ -85,15 +85,15 @@ export interface PluginHooks {
 }
 
 export interface PluginFireOptions {
-  /** As in `PluginSendOptions`. */
+  /** See `PluginSendOptions`. */
   cause?: Cause | undefined;
-  /** The conversation that it is about: for the journal, and for which plugins' hooks may run there. */
+  /** The conversation of the dispatch: for the journal, and to select the plugins whose hooks may run there. */
   at?: Address | undefined;
 }
 
 type Fire<Payload, Answer> = (payload: Payload, options?: PluginFireOptions) => Promise<Answer>;
 
-/** A declared point. `fire` gives what handlers answered; a lifecycle point is fired with `before` and `after`. */
+/** A declared point. `fire` returns the answer of handlers; a lifecycle point is fired with `before` and `after`. */
 export type PluginPoint<M extends Model, Payload, Result> = { readonly name: PluginPointName } & (M extends "lifecycle"
   ? { before: Fire<Payload, BeforeResult<Payload>>; after: Fire<Payload, void> }
   : {
@@ -111,7 +111,7 @@ export function pluginHooks(deps: ApiDeps, stage: Stage): PluginHooks {
     attach: StagedHook["attach"],
   ): Unregister => {
     refuseOld(id, stage);
-    // What is wrong fails here, in the plugin's own line.
+    // Invalid arguments fail here, in the plugin's own line.
     const what = typeof hook === "string" ? undefined : `expected the name of a point, got ${shown(hook)}`;
     if (what !== undefined)
       throw invalid(id, `${model === "any" ? "register" : `register${REGISTERS[model]}`}: ${what}`);
@@ -134,7 +134,7 @@ export function pluginHooks(deps: ApiDeps, stage: Stage): PluginHooks {
       return stage.live.add(staged);
     }
     stage.hooks.push(staged);
-    // Also when the version is at work by then.
+    // Also works when the version is at work by then.
     return () => {
       const at = stage.hooks.indexOf(staged);
       if (at >= 0) stage.hooks.splice(at, 1);
@@ -217,9 +217,9 @@ export function pluginHooks(deps: ApiDeps, stage: Stage): PluginHooks {
   };
 }
 
-/** What fires a declared point. Typed by `declare`. */
+/** The function that fires a declared point. `declare` types it. */
 function firing({ name, model, payload: schema }: HookPoint<PluginPointName>, { id, registry }: ApiDeps, stage: Stage) {
-  /** Throws for the caller: what it passes is its own mistake, not that of a handler. */
+  /** Throws for the caller: a wrong payload is the caller's own mistake, not that of a handler. */
   const optionsOf = (call: string, payload: unknown, given: PluginFireOptions = {}): DispatchOptions => {
     refuseStray(id, stage);
     if (!stage.live)
@@ -239,7 +239,7 @@ function firing({ name, model, payload: schema }: HookPoint<PluginPointName>, { 
     const { cause, at } = given;
     return { cause: deeper(id, cause), dryRun: inDryRun(), conversation: at && formatAddress(at) };
   };
-  // In an async function, so that what is refused is a rejection.
+  // In an async function, so that a refusal is a rejection.
   switch (model) {
     case "lifecycle":
       return {
@@ -275,7 +275,7 @@ function firing({ name, model, payload: schema }: HookPoint<PluginPointName>, { 
   }
 }
 
-/** Also where the schema takes one: what is fired is recorded as JSON. */
+/** BigInts are refused also where the schema takes one: fired payloads are recorded as JSON. */
 function bigIntProblem(payload: unknown): string | undefined {
   const path = bigIntIn(payload, "payload");
   return path && `${path}: expected a JSON value, got a BigInt: pass a number or a text`;
@@ -289,7 +289,7 @@ const REGISTERS: Readonly<Record<Model, string>> = {
   turn: "Turn",
 };
 
-/** What the id is derived from. */
+/** Checks the options from which the hook's id is derived. */
 function checkPlain(pluginId: string, hook: string, options: unknown): asserts options is RegisterOptions {
   if (typeof options !== "object" || options === null)
     throw invalid(`${pluginId}.${hook}`, `options: expected { … }, got ${shown(options)}`);

@@ -1,4 +1,4 @@
-/** What is told about plugins: which are loaded, and what is lost at the next start. */
+/** Information about plugins: which are loaded, and what is lost at the next start. */
 import type { Route } from "../gateway/routes.js";
 import type { Problem } from "../hooks/registry.js";
 import type { Holder } from "./holder.js";
@@ -12,19 +12,19 @@ export interface PluginInfo {
   id?: string;
   state: "loaded" | "broken" | "off";
   reason?: string;
-  /** Its entry says so, or one of its hooks. Undefined: the entry does not, and its setup did not end, so its hooks are not known. */
+  /** The plugin's entry or one of its hooks is critical. Undefined: the entry is not, and setup did not end, so its hooks are not known. */
   critical: boolean | undefined;
   /** Ids of its hooks. */
   hooks: string[];
-  /** What of its hooks can never happen: a matcher that no payload fits, with the place of the registration. */
+  /** Matchers of its hooks that no payload fits, with the place of the registration. */
   warnings: readonly string[];
   /** Names of the hook points that it declares. */
   points: string[];
-  /** It called `api.route`. */
+  /** The plugin called `api.route`. */
   hasRoute: boolean;
   /** When the version at work was put in place (ms since the epoch). */
   loadedAt?: number;
-  /** It is not in the list of the configuration any more, and stays loaded because these modules of the list cannot be loaded. */
+  /** The plugin is no longer in the configured list. It stays loaded because these modules of the list cannot be loaded. */
   staysFor?: readonly string[];
 }
 
@@ -55,7 +55,7 @@ function infoOf(
     id: live?.id,
     state: entry.enabled ? (live ? "loaded" : "broken") : "off",
     reason,
-    // One that stays is at work, and nothing is lost with the list as it is.
+    // A plugin that stays is at work, and nothing is lost with the list as it is.
     critical: !isGone && (entry.critical || isCritical),
     hooks: live?.hooks ?? [],
     warnings: live?.warnings ?? [],
@@ -65,12 +65,12 @@ function infoOf(
   };
 }
 
-/** Modules of the list that are to be loaded and are not. */
+/** Modules of the list that should be loaded and are not. */
 export function missingOf(holders: readonly Holder[]): string[] {
   return holders.flatMap(({ entry, live, isGone }) => (entry.enabled && !live && !isGone ? entry.module : []));
 }
 
-/** Why versions at work would not load again; a start finds that too late. */
+/** Why versions at work would not load again; at the next start it would be too late to find out. */
 const lostOf = (holders: readonly Holder[]) => lostAtStart(holders.flatMap(({ live }) => live ?? []));
 
 export function lostCriticalOf(holders: readonly Holder[]): Problem[] {

@@ -1,4 +1,4 @@
-/** Finds a plugin's module, imports it, checks it and its settings. Every failure says which file and why. */
+/** Finds a plugin's module, imports it, checks it and its settings. Every failure names the file and the reason. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
@@ -15,11 +15,11 @@ import { definitionProblem, type PluginDefinition } from "./define.js";
 export interface FoundModule {
   /** Absent for a package that only Node itself can resolve. */
   file?: string;
-  /** What is imported. */
+  /** The specifier that is imported. */
   specifier: string;
 }
 
-/** The examples that come with Hookgate are there wherever it is started. */
+/** The examples that come with Hookgate are available in every folder where it is started. */
 const OWN_EXAMPLES = "hookgate/examples/";
 
 export function findModule(module: string, baseDir: string): FoundModule {
@@ -42,7 +42,7 @@ export function findModule(module: string, baseDir: string): FoundModule {
   return { file: path, specifier: addressOf(path) };
 }
 
-/** Plain Node runs JavaScript; one that strips types says so itself. */
+/** Plain Node runs JavaScript; a Node that strips types reports that in `process.features`. */
 function refuseTypeScript(path: string): void {
   if (!/\.[cm]?tsx?$/.test(path) || ("typescript" in process.features && process.features.typescript)) return;
   throw failure(
@@ -127,7 +127,7 @@ function importHint(error: unknown): string {
   return "The module threw while it was loaded.";
 }
 
-/** `version` makes Node read a file, and the local files that it imports, anew instead of giving the modules that it has. */
+/** `version` makes Node read a file, and the local files that it imports, again instead of giving the modules that it has. */
 export async function importPlugin(found: FoundModule, version: string | undefined): Promise<PluginDefinition> {
   const unread = found.file && unreadFileOf(found.file);
   if (unread) throw failure("PLUGIN_UNREAD", unread);

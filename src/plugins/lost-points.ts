@@ -4,7 +4,10 @@ import type { StagedHook } from "./slots.js";
 
 type Lost = ReadonlyMap<LivePlugin, { readonly hookId: string; readonly why: string }>;
 
-/** A start sets a plugin up again when another has declared a point that it lacked: the order of plugins does not count, that of the lines in a setup does. */
+/**
+ * A start sets a plugin up again when another has declared a point that it lacked: the order of plugins does not count, that of the lines
+ * in a setup does.
+ */
 export function lostAtStart(plugins: readonly LivePlugin[]): Lost {
   const declared = declaredAtStart(plugins);
   const lost = new Map<LivePlugin, { hookId: string; why: string }>();
@@ -26,7 +29,7 @@ export function lostAtStart(plugins: readonly LivePlugin[]): Lost {
   return lost;
 }
 
-/** Those of a setup count up to the line that fails, because another plugin never declares its point before. */
+/** Points of a setup count up to the line that fails, because another plugin never declares its point before. */
 function declaredAtStart(plugins: readonly LivePlugin[]): ReadonlySet<string> {
   const declared = new Set<string>();
   let count: number;

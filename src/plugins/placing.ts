@@ -15,7 +15,7 @@ import {
 
 export class Placing {
   readonly #around: Surroundings;
-  /** Those of now: a reload exchanges the list. */
+  /** The current holders: a reload exchanges the list. */
   readonly #holders: () => readonly Holder[];
 
   constructor(around: Surroundings, holders: () => readonly Holder[]) {
@@ -23,7 +23,7 @@ export class Placing {
     this.#holders = holders;
   }
 
-  /** Puts one in place; what it replaces ends when its placement is settled. Throws, with everything as it was. */
+  /** Puts a version in place; the version that it replaces ends when its placement is settled. Throws, with everything as it was. */
   put({ holder, candidate }: Ready, how: { isReload: boolean; checked: boolean }): Placement[] {
     const { id } = candidate.definition;
     this.#refuseTwice(holder, id);
@@ -47,7 +47,7 @@ export class Placing {
         { plugin: id, module: holder.entry.module, hooks: live.hooks },
         how.isReload && same ? "plugin reloaded" : "plugin loaded",
       );
-      // At a start they are in the list of problems, which is logged.
+      // At a start, warnings are in the list of problems, which is logged.
       if (how.isReload)
         for (const warning of live.warnings) this.#around.logger.warn({ plugin: id }, `plugin "${id}": ${warning}`);
       await placed.settle();
@@ -72,7 +72,10 @@ export class Placing {
     return { takeBack, settle: logAndSettle };
   }
 
-  /** One by one, again while that helps, then those that are left together: they may name each other's hooks. Failures are reported. */
+  /**
+   * Puts versions in place one by one, again while that helps, then the rest together: they may name each other's hooks. Failures are
+   * reported.
+   */
   putAll(prepared: readonly Prepared[], isRetry: boolean): Placement[] {
     const placements: Placement[] = [];
     const errors = new Map<Prepared, unknown>(prepared.map((one) => [one, "error" in one && one.error]));
@@ -102,7 +105,10 @@ export class Placing {
     return placements;
   }
 
-  /** Declares the points of all candidates first, as their hooks may be registered at each other's. Leaves out those whose hooks wait for each other even so. */
+  /**
+   * Declares the points of all candidates first, as their hooks may be registered at each other's. Leaves out those whose hooks wait for
+   * each other even so.
+   */
   #putTogether(candidates: readonly Ready[]): { placed: readonly Ready[]; placements: Placement[] } {
     const { registry } = this.#around;
     const known = new Set(candidates.length > 1 ? problemsOf(this.#around).map(problemKey) : []);

@@ -22,7 +22,7 @@ import { watchFiles } from "./watch.js";
 
 export interface PluginsOptions {
   entries: readonly PluginEntry[];
-  /** Paths are relative to it: the folder of the configuration file. */
+  /** The folder of the configuration file: paths are relative to it. */
   baseDir: string;
   registry: HookRegistry;
   /** Called when a plugin sends; a gateway that is made later can be reached through a closure. */
@@ -32,7 +32,7 @@ export interface PluginsOptions {
   reservedCommands?: ReadonlySet<string>;
   /** Keeps a hook that never answers from being called each time. */
   breaker?: HookBreaker;
-  /** How long the teardown of a plugin is waited for. Default: 10 seconds. */
+  /** The time limit of a plugin's teardown. Default: 10 seconds. */
   teardownTimeoutMs?: () => number;
   clock: Clock;
   logger: Logger;
@@ -42,7 +42,7 @@ export interface PluginsOptions {
   onEndFailed?: (pluginId: string, message: string) => void;
   /** See `PluginsChange.unfit`. */
   unfit?: () => readonly Problem[];
-  /** Called after a reload has put plugins in place: their hooks may differ from what they were. */
+  /** Called after a reload has put plugins in place: their hooks may have changed. */
   onReloaded?: () => void;
   /** Called when a file that is watched was saved, after its plugins were reloaded. */
   onSaved?: () => void;
@@ -51,18 +51,21 @@ export interface PluginsOptions {
 }
 
 export interface PluginsChange {
-  /** Those from one file, and those that import it. */
+  /** Reloads the plugins from this file, and those that import it. */
   file?: string;
   /** The configuration's new list. */
   entries?: readonly PluginEntry[];
-  /** Those that are new, changed in the list, or broken; others stay as they are. */
+  /** Reloads only plugins that are new, changed in the list, or broken; others stay as they are. */
   onlyChanged?: boolean;
-  /** Configured hooks that are in force and, as they are written, do not fit the points as they are declared now. Default: that of the options. */
+  /**
+   * Configured hooks that are in force and, as they are written, do not fit the points as they are declared now. Default: that of the
+   * options.
+   */
   unfit?: () => readonly Problem[];
 }
 
 export interface Plugins {
-  /** Loads all; rejects with PLUGIN_CRITICAL when one that is `critical` is broken. Called again it reloads. */
+  /** Loads all plugins; rejects with PLUGIN_CRITICAL when a `critical` one is broken. A second call reloads them. */
   load(): Promise<PluginInfo[]>;
   /**
    * New versions of all, or of those that `change` names. Failures are in the list and the log: a plugin that fails stays as it was
@@ -71,11 +74,11 @@ export interface Plugins {
    */
   reload(change?: PluginsChange, accept?: () => void): Promise<PluginInfo[]>;
   list(): PluginInfo[];
-  /** Names of the points that those at work declare. */
+  /** Names of the points that plugins at work declare. */
   points(): string[];
   /** For the gateway's default route. */
   readonly routes: Routes;
-  /** The commands of those at work. */
+  /** The commands of plugins at work. */
   commands(): readonly Command[];
   stop(): Promise<void>;
 }
@@ -89,7 +92,7 @@ class ConfiguredPlugins implements Plugins {
   readonly #routes = new Map<string, Route>();
   /** By plugin. */
   readonly #commands = new Map<string, readonly Command[]>();
-  /** What the versions of a plugin work with. */
+  /** The dependencies of a plugin's versions. */
   readonly #around: Surroundings;
   readonly #placing: Placing;
   readonly #watch: ReturnType<typeof watchFiles> | undefined;
@@ -162,7 +165,7 @@ class ConfiguredPlugins implements Plugins {
     });
   }
 
-  /** Imported and set up aside: nothing of it is in place yet. */
+  /** Imports a plugin and sets it up aside: nothing of it is in place yet. */
   async #prepareAside(holder: Holder): Promise<Prepared> {
     holder.isCritical = undefined;
     try {
@@ -186,7 +189,7 @@ class ConfiguredPlugins implements Plugins {
     }
   }
 
-  /** One that lacked a point which another declared after it is set up again. */
+  /** A plugin that lacked a point is set up again when another plugin has declared that point after it. */
   async #prepareAll(holders: readonly Holder[]): Promise<Prepared[]> {
     const prepared = new Map<Holder, Prepared>();
     let left = holders;
@@ -200,7 +203,7 @@ class ConfiguredPlugins implements Plugins {
     return [...prepared.values()];
   }
 
-  /** Plugins may name each other's hooks, so the order is checked when all are there; one in a circle is taken out. */
+  /** Plugins may name each other's hooks, so the order is checked when all are in place; a plugin in a circle is taken out. */
   async #checkAll(): Promise<void> {
     for (let round = 0; round <= this.#holders.length; round++) {
       const problems = this.#options.registry.validate().filter(isUnfit);
@@ -216,7 +219,10 @@ class ConfiguredPlugins implements Plugins {
     }
   }
 
-  /** One after the other, each in place before the next is set up. What was refused is tried again when others came after it, as after a reload. */
+  /**
+   * Sets plugins up one after the other, each in place before the next. Refused ones are tried again when others came after them, as after
+   * a reload.
+   */
   async #loadAll(): Promise<PluginInfo[]> {
     await this.#watchAll();
     let left: readonly Holder[] = this.#holders.filter(({ entry }) => entry.enabled);
@@ -242,7 +248,7 @@ class ConfiguredPlugins implements Plugins {
       left = [...refused.keys()];
       this.#version++;
     } while (hasHelp && !this.#isStopped);
-    // Those that are left may be registered at each other's points.
+    // The plugins that are left may be registered at each other's points.
     const together = refused.size > 1 ? await this.#prepareAll([...refused.keys()]) : [];
     this.#around.pointsAside.length = 0;
     if (together.length === 0)
@@ -254,7 +260,10 @@ class ConfiguredPlugins implements Plugins {
     return this.list();
   }
 
-  /** All are prepared aside; then, in one turn of the event loop, all are put in place and `accept` says whether they stay. True when something was changed. */
+  /**
+   * Prepares all plugins aside; then puts all in place in one turn of the event loop, and `accept` decides whether they stay. True when
+   * something changed.
+   */
   async #exchange(
     { file, entries, onlyChanged, unfit, onlyRefused = false }: PluginsChange & { onlyRefused?: boolean },
     accept: () => void,
@@ -281,7 +290,7 @@ class ConfiguredPlugins implements Plugins {
     const placements: Placement[] = [];
     const before = this.#holders;
     const known = new Set(this.#options.registry.validate().map(problemKey));
-    // From here on they are in the registry, or nowhere.
+    // From here on the points are in the registry, or nowhere.
     this.#around.pointsAside.length = 0;
     try {
       this.#holders = next.map((holder) => aside[wanted.indexOf(holder)] ?? holder);
@@ -317,7 +326,10 @@ class ConfiguredPlugins implements Plugins {
     return placements.some(({ isRefusal }) => !isRefusal);
   }
 
-  /** What was refused because of another plugin, such as for a point that it did not declare, is tried again when others are in place. */
+  /**
+   * Plugins that were refused because of another plugin, for example for a point that it did not declare, are tried again when others are
+   * in place.
+   */
   async #exchangeAll(change: PluginsChange, accept: () => void): Promise<PluginInfo[]> {
     let hasChanged = await this.#exchange(change, accept);
     while (hasChanged && !this.#isStopped && this.#holders.some(({ isRefused }) => isRefused))
@@ -342,7 +354,7 @@ class ConfiguredPlugins implements Plugins {
     return this.#holders.some((holder) => !holder.isGone && isDeepStrictEqual(holder.entry, entry));
   }
 
-  /** Before they are read, too: a file that comes meanwhile is a change. */
+  /** Watches files before they are read, too: a file that appears meanwhile is a change. */
   async #watchAll(those = this.#holders): Promise<void> {
     await this.#watch?.set([...filesOf(those), ...this.#filesNotAccepted]);
   }

@@ -1,6 +1,6 @@
 /**
- * One plugin's life: a version is imported, checked and set up beside the one at work, then swapped in whole; when anything of
- * that fails, the old version goes on and the failure is reported.
+ * One plugin's life: a version is imported, checked and set up beside the one at work, then swapped in whole. When any of these steps
+ * fails, the old version goes on and the failure is reported.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Command } from "../gateway/commands.js";
@@ -41,7 +41,7 @@ export interface Surroundings extends Omit<ApiDeps, "id" | "config" | "commandOw
   leaving: ReadonlySet<string>;
   /** Names of the product's own commands. */
   reservedCommands: ReadonlySet<string>;
-  /** How long the function that `setup` returned is waited for. */
+  /** The time limit of the function that `setup` returned. */
   teardownTimeoutMs: () => number;
   onEndFailed?: ((pluginId: string, message: string) => void) | undefined;
 }
@@ -96,7 +96,7 @@ export async function prepare(
   }
 }
 
-/** What it started would never be ended: the old version would go on beside the new one. */
+/** Without an end function, the work that setup started would never end: the old version would go on beside the new one. */
 function endProblem(end: unknown): string | undefined {
   if (end === undefined || end === null) return undefined;
   if (typeof end !== "function")
@@ -105,7 +105,7 @@ function endProblem(end: unknown): string | undefined {
   return uncallable && `the function that setup returned to end what it started: ${uncallable}`;
 }
 
-/** A module that awaits at its top level what never ends is given up, too. */
+/** A module whose top-level await never ends is given up, too. */
 async function load(found: FoundModule, around: Surroundings, version: string | undefined): Promise<PluginDefinition> {
   try {
     return await bounded(() => importPlugin(found, version), found, around);
@@ -135,13 +135,14 @@ function refuseOtherModels(pluginId: string, points: readonly HookPoint[], regis
 
 /**
  * Runs a plugin's module or its `setup` for at most 10 s. A rejection or an error in the plugin's file that nothing catches fails it, too,
- * instead of ending the process. One of another part of the process is logged, unless something else (a running gateway) listens for
- * those. `process.exit` fails it, too, wherever the call is: in a package that the plugin imports, for example. A call that another plugin
- * makes meanwhile (in a handler, or in a timer that its setup left) is not this plugin's: it ends the process, as it does at any other time.
+ * instead of ending the process. An error in another part of the process is logged, unless something else (a running gateway) listens for
+ * such errors. `process.exit` fails it, too, wherever the call is: in a package that the plugin imports, for example. A call that another
+ * plugin makes meanwhile (in a handler, or in a timer that its setup left) is not this plugin's: it ends the process, as it does at any
+ * other time.
  */
 function bounded<T>(run: () => T | Promise<T>, found: FoundModule, { clock, logger }: Surroundings): Promise<T> {
   let stop = () => {};
-  // One of its own, which is over with the call: tracking slows every promise of the process.
+  // Each call has its own storage, which ends with the call: tracking slows every promise of the process.
   const inside = new AsyncLocalStorage<true>();
   return new Promise<T>((resolve, reject) => {
     const isAlone = process.listenerCount("unhandledRejection") === 0;
@@ -154,14 +155,14 @@ function bounded<T>(run: () => T | Promise<T>, found: FoundModule, { clock, logg
       if (inside.getStore() === undefined) return undefined;
       const what = `it called process.${call}(${code ?? ""}): a plugin must not end the process`;
       const refusal = failure(EXIT_CALLED, what, "Throw an error instead.");
-      // Now: the caller may catch what is thrown.
+      // Rejects now: the caller may catch the error.
       reject(refusal);
       return refusal;
     });
     const timer = clock.after(SETUP_TIMEOUT_MS, () =>
       reject(new Error(`it did not finish within ${SETUP_TIMEOUT_MS} ms`)),
     );
-    // Without it, a process that waits for nothing else ends here, silently.
+    // Without this timer, a process that waits for nothing else ends here, silently.
     timer.ref?.();
     stop = () => {
       timer.cancel();
@@ -176,12 +177,12 @@ function bounded<T>(run: () => T | Promise<T>, found: FoundModule, { clock, logg
   }).finally(() => stop());
 }
 
-/** A change that is made and not yet for good: one of both is to be called, the first in the same turn of the event loop. */
+/** A change that is not final yet: one of both functions must be called, the first in the same turn of the event loop. */
 export interface Placement {
   takeBack(): void;
-  /** Ends what it replaced. */
+  /** Ends the version that it replaced. */
   settle(): Promise<void>;
-  /** Nothing was put in place: it ends what was refused. */
+  /** Nothing was put in place: `settle` ends the refused version. */
   isRefusal?: boolean;
 }
 
@@ -202,7 +203,7 @@ export class LivePlugin {
     return this.#slots.ids;
   }
 
-  /** What of its hooks can never happen. */
+  /** Matchers of its hooks that no payload fits. */
   get warnings(): string[] {
     return this.#slots.warnings;
   }
@@ -217,14 +218,15 @@ export class LivePlugin {
     return this.#current === undefined ? [] : pointsOf(this.#current).map(({ name }) => name);
   }
 
-  /** What `setup` of the version at work registered. */
+  /** The hooks that `setup` of the version at work registered. */
   get staged(): readonly StagedHook[] {
     return this.#current?.stage.hooks ?? [];
   }
 
   /**
    * Puts a version in place, all of it in one go. With `checked`, a registry that finds new problems (a cycle), or a hook of others that
-   * does not fit a point which the version changes, or is critical and loses that point, takes it back and throws. (At start-up that check comes after the last plugin, because they may name each other.)
+   * does not fit a point which the version changes, or is critical and loses that point, takes it back and throws. (At start-up that check
+   * comes after the last plugin, because they may name each other.)
    */
   place(next: Candidate, { checked }: { checked: boolean }): Placement {
     const { registry, routes, commands } = this.#around;
@@ -264,13 +266,13 @@ export class LivePlugin {
     return { takeBack, settle: () => this.#settle(old, next) };
   }
 
-  /** Not within `place`: what it keeps would hold the version before, and that the one before it. */
+  /** Not within `place`: the closures would keep the version before, and that one the version before it. */
   #liveStage(stage: Stage): Stage["live"] {
     const { registry, routes, logger } = this.#around;
     return {
       add: (hook) => {
         const remove = this.#slots.add(hook);
-        // It is in place: what is wrong with its order is no reason to fail the handler that registers it.
+        // The hook is in place: a problem with its order must not fail the handler that registers it.
         for (const { code, message, ids } of registry.validate().filter(({ ids }) => ids.includes(hook.id)))
           logger.warn({ code, hooks: ids, plugin: this.id, place: hook.place }, message);
         return remove;
@@ -303,7 +305,7 @@ export class LivePlugin {
     return { takeBack, settle: () => this.#settle(old, undefined) };
   }
 
-  /** Ends what was replaced. Its points that the next version does not have go, unless hooks of others are registered there. */
+  /** Ends the replaced version. Its points that the next version does not have are removed, unless hooks of others are registered there. */
   async #settle(old: Candidate | undefined, next: Candidate | undefined): Promise<void> {
     if (old === undefined) return;
     this.#withdrawPoints(old, next);
@@ -326,7 +328,7 @@ export class LivePlugin {
     }
   }
 
-  /** The gateway stops: no point is missed by anybody. */
+  /** Called when the gateway stops: no other hook loses a point. */
   async end(): Promise<void> {
     const old = this.#current;
     this.withdraw();
@@ -354,7 +356,7 @@ function pointsOf({ stage }: Candidate): readonly HookPoint[] {
   return stage.points;
 }
 
-/** A version whose calls are refused from now on. Resolves when its teardown ended, or does not end in time. */
+/** Ends a version: its calls are refused from now on. Resolves when its teardown ended, or does not end in time. */
 export async function over(
   { definition: { id }, stage, end }: Candidate,
   {
@@ -382,13 +384,13 @@ export async function over(
   }
 }
 
-/** What is wrong with all hooks taken together, at the points as they are declared now. */
+/** The problems of all hooks taken together, at the points as they are declared now. */
 export const problemsOf = ({ registry, unfit }: Surroundings): Problem[] => [...registry.validate(), ...unfit()];
 
 const isOfPoint = ({ code }: Problem) => code === HOOK_UNFIT;
 const CHANGE_BOTH = "Change these hooks, too (all are put in place together), or keep the point as it was.";
 
-/** The same for the same problem, also when its words name other lines or other hooks. */
+/** The key is the same for the same problem, also when its message names other lines or other hooks. */
 export const problemKey = ({ code, ids }: Problem) => JSON.stringify([code, ids]);
 
 export function problemText(problem: Problem): string {

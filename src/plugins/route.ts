@@ -1,4 +1,4 @@
-/** The default route of a plugin: what goes wrong in it names the plugin, the file and the line. */
+/** The default route of a plugin: its errors name the plugin, the file and the line. */
 import { address } from "../domain/chat/address.js";
 import type { Route, RouteResult } from "../gateway/routes.js";
 import { errorPlace } from "../lib/error-place.js";

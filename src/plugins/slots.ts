@@ -10,16 +10,16 @@ import type { HookRegistry, Problem, Unregister } from "../hooks/registry.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import { guarded, type Handler, type HookBreaker } from "./breaker.js";
 
-/** Where a live registration finds its handler. */
+/** The current handler of a live registration. */
 export interface Relay {
   handler: Handler;
 }
 
 export interface StagedHook {
   id: string;
-  /** Which register call it came from: another one is another registration. */
+  /** The register call of the hook: another call is another registration. */
   model: Model | "any";
-  /** A synchronous point does not start an async handler, so it must show in the registration. */
+  /** A synchronous point does not start an async handler, so the registration must show that. */
   isAsync: boolean;
   hook: string;
   phase: string;
@@ -27,21 +27,21 @@ export interface StagedHook {
   place: string | undefined;
   /** How many points the version had declared by then. */
   pointsBefore: number;
-  /** What was found when it was last checked. */
+  /** The result of the last check. */
   fit: Fit;
   options: RegisterOptions;
   handler: Handler;
   attach(relay: Relay, options: RegisterOptions): Unregister;
-  /** What its matcher asks for in vain at this point. Throws what refuses it there. */
+  /** The conditions of its matcher that no payload of this point meets. Throws when the point refuses the hook. */
   check(point: HookPoint): readonly string[];
 }
 
-/** How a hook fits its point, which may be declared anew. */
+/** How a hook fits its point, which may be declared again. */
 interface Fit {
   point: HookPoint;
-  /** What its matcher asks for in vain. */
+  /** The conditions of its matcher that no payload meets. */
   warnings: readonly string[];
-  /** Why it would not be registered there now. */
+  /** Why the point would refuse the hook now. */
   refusal?: string;
 }
 
@@ -72,7 +72,7 @@ export class Slots {
     return [...this.#live.values()].flatMap(({ staged }) => warningsOf({ ...staged, fit: this.#fitNow(staged) }));
   }
 
-  /** Those that their point, as it is declared now, would refuse. */
+  /** Hooks that their point, as it is declared now, would refuse. */
   get unfit(): Problem[] {
     return [...this.#live.values()].flatMap(({ staged }) => {
       const { refusal, point } = this.#fitNow(staged);
@@ -139,7 +139,7 @@ export class Slots {
     return this.#live.has(id);
   }
 
-  /** Does nothing when another registration has its id by now: one of a newer version. */
+  /** Does nothing when a registration of a newer version has its id by now. */
   remove(staged: StagedHook): void {
     const slot = this.#live.get(staged.id);
     if (slot?.staged !== staged) return;
@@ -165,7 +165,7 @@ export class Slots {
   }
 
   #switchedOff = new Set<string>();
-  /** An operator disabled it: that outlives a new version. */
+  /** An operator disabled the hook: a new version stays disabled. */
   #wasSwitchedOff(old: Slot): boolean {
     return this.#switchedOff.has(old.staged.id);
   }

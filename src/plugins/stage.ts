@@ -1,4 +1,4 @@
-/** What one version of a plugin is made with, and where its calls go: collected until it is live, then to the registry. */
+/** The inputs of one version of a plugin, and the target of its calls: they are collected until it is live, then go to the registry. */
 import { z } from "zod";
 import { type Address, address } from "../domain/chat/address.js";
 import { buttonProblems } from "../domain/chat/button-problems.js";
@@ -24,7 +24,7 @@ import { unknownKey } from "../lib/validation/unknown-key.js";
 import { valueProblem } from "../lib/validation/value-problem.js";
 import type { StagedHook } from "./slots.js";
 
-/** What of the gateway plugins reach, as functions. */
+/** The functions of the gateway that plugins reach. */
 export interface GatewayFunctions {
   send(at: Address, message: OutboundMessage, options: PluginSending): Promise<string>;
   edit(deliveryId: string, message: OutboundMessage, options: PluginSending): Promise<string>;
@@ -44,13 +44,13 @@ export interface ApiDeps {
   id: string;
   config: unknown;
   registry: HookRegistry;
-  /** Points of this version and of others that are set up aside with it: not yet the registry's. */
+  /** Points of this version and of others that are set up aside with it: they are not in the registry yet. */
   pointsAside: HookPoint[];
   /** The plugin or the product that has a command of this name; undefined when it is free. */
   commandOwner(name: string): string | undefined;
   /** How many commands there are beside those of this plugin. */
   commandCount(): number;
-  /** Called for a hook that says `critical: true`, before anything can fail about it. */
+  /** Called for a hook with `critical: true`, before anything about it can fail. */
   onCritical(): void;
   gateway: GatewayFunctions;
   keyValue: KeyValueStore;
@@ -58,10 +58,10 @@ export interface ApiDeps {
   clock: Clock;
 }
 
-/** What a version that is at work may still change. */
+/** The changes that a version at work may still make. */
 interface Live {
   add(hook: StagedHook): Unregister;
-  /** A hook of this id is there. */
+  /** Whether a hook of this id is registered. */
   has(id: string): boolean;
   remove(hook: StagedHook): void;
   declare(point: HookPoint): void;
@@ -76,7 +76,7 @@ export interface Stage {
   route: Route | undefined;
   /** Set when the version went live. */
   live: Live | undefined;
-  /** True when the version was replaced, rolled back or stopped: its calls are refused, but for those of handlers that still run. */
+  /** True when the version was replaced, rolled back or stopped: its calls are refused, except those of handlers that still run. */
   isOver: boolean;
   /** The function that `setup` returned is running, and has time left. */
   isEnding: boolean;
@@ -84,7 +84,7 @@ export interface Stage {
   readonly running: Set<RunningHandler>;
 }
 
-/** What a handler was called with. Its signal fires at its deadline; its cause is that of all that it sets off. */
+/** The context that a handler was called with. Its signal fires at its deadline; everything that the handler sets off has its cause. */
 interface HandlerContext {
   readonly signal?: AbortSignal;
   readonly cause: Cause | undefined;
@@ -119,7 +119,7 @@ export function inStage<T>({ running }: Stage, name: HandlerName, context: Handl
   };
   try {
     const value = causedBy(context.cause, call, handler);
-    // One that returned at once was not running while anything was replaced.
+    // A handler that returned at once was not running while anything was replaced.
     if (value instanceof Promise) {
       running.add(handler);
       value.then(ended, ended);
@@ -147,7 +147,7 @@ export function refuseOld(id: string, { isOver }: Stage): void {
   });
 }
 
-/** What of a payload says where something happened, is an address with other fields: `api.send(message, …)`. */
+/** The part of a payload that names a place is an address with other fields: `api.send(message, …)`. */
 const FIELDS_BESIDE_CHAT: ReadonlySet<string> = new Set(catalogue.flatMap(({ payload }) => fieldsBesideChat(payload)));
 
 function fieldsBesideChat(schema: unknown): string[] {
@@ -157,7 +157,7 @@ function fieldsBesideChat(schema: unknown): string[] {
   return "chatId" in inner.shape ? [...Object.keys(inner.shape), ...within] : within;
 }
 
-/** What is wrong with an address, or with a message or payload that is given as one: a misspelt thread would post to the whole room. */
+/** The problem of an address, or of a message or payload that is given as one: a misspelt thread would post to the whole room. */
 export function placeProblem(at: unknown, name: string): string | undefined {
   const problem = valueProblem(address, at, [name]);
   if (problem !== undefined) return problem;
@@ -168,7 +168,7 @@ export function placeProblem(at: unknown, name: string): string | undefined {
 
 const strictMessage = strictly(outboundMessage);
 
-/** Throws PLUGIN_MESSAGE, which names the field, for what is no message, or one that shows nothing. `what` gives it: `api.send`. */
+/** Throws PLUGIN_MESSAGE, which names the field, for a value that is no message, or an empty one. `what` is the call: `api.send`. */
 export function outbound(given: OutboundMessage | string, what: string): OutboundMessage {
   const message = typeof given === "string" ? { text: given } : given;
   const problem = valueProblem(strictMessage, message, ["message"]) ?? emptiness(message) ?? buttonProblem(message);
@@ -193,7 +193,7 @@ export function checkGiven(what: string, options: unknown, known: readonly strin
   if (problem !== undefined) throw new HookgateError({ code: "PLUGIN_OPTION", message: `${what}: ${problem}` });
 }
 
-/** Throws PLUGIN_OPTION for a `cause` that is none. */
+/** Throws PLUGIN_OPTION for an invalid `cause`. */
 export function checkCause(what: string, given: unknown): void {
   const problem = given === undefined ? undefined : valueProblem(cause, given, ["cause"]);
   if (problem === undefined) return;
@@ -205,8 +205,8 @@ export function checkCause(what: string, given: unknown): void {
 }
 
 /**
- * What a plugin sets off: one step deeper than what it was given, or than what led to its running handler when that is deeper, because a
- * plugin that does not pass a cause on must not loop for ever.
+ * The cause of the actions of a plugin: one step deeper than the given cause, or than the cause of its running handler when that is deeper,
+ * because a plugin that does not pass a cause on must not loop for ever.
  */
 export function deeper(id: string, given: Cause | undefined): Cause {
   const around = surroundingCause();

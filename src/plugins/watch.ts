@@ -15,7 +15,7 @@ export interface FileWatch {
 }
 
 interface Marks {
-  /** As it was when its last change counted. */
+  /** The file's mark when its last change counted. */
   counted: string;
   last: string;
 }

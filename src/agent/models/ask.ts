@@ -1,4 +1,4 @@
-/** One question to one model: rounds of answers and tool calls, until it has answered or a bound is reached. */
+/** Asks one model one question: rounds of answers and tool calls, until it has answered or a bound is reached. */
 import { APICallError, generateText, type StepResult, stepCountIs, type ToolSet, wrapLanguageModel } from "ai";
 import type { ModelUsage, ToolCallRecord } from "../../domain/automation.js";
 import type { ModelAnswer, ModelFacts, ModelRequest } from "../../domain/model.js";
@@ -12,7 +12,7 @@ import { checkCalls, type RecordedTools, recordedTools } from "./recorded-tools.
 import { addUsage, usageOf } from "./usage.js";
 
 export interface Asked {
-  /** As the configuration calls it. */
+  /** The model's name in the configuration. */
   name: string;
   model: ModelConfig;
   key: string | undefined;
@@ -66,7 +66,7 @@ export async function askModel({ name, model, key, clock }: Asked, request: Mode
 
 type Middleware = Exclude<Parameters<typeof wrapLanguageModel>[0]["middleware"], readonly unknown[]>;
 
-/** Every request is asked within what is left; none is asked when that is nothing. An answer that wants more than that is not worked through. */
+/** Every request is made within the rest of the budget; none is made without a rest. An answer that wants more is not worked through. */
 function withinBounds(budget: Budget, recorded: RecordedTools): Middleware {
   return {
     specificationVersion: "v3",
@@ -89,7 +89,7 @@ function conclude(finishReason: string, text: string, budget: Budget, facts: Mod
     case "length":
       return { kind: "bounded", bound: budget.tightest, text, ...facts };
     case "tool-calls":
-      // It wants to see what its tools said, and may not.
+      // The model wants to see the results of its tools, and may not.
       return { kind: "bounded", bound: "rounds", text, ...facts };
     case "content-filter":
       return { kind: "failed", error: "the provider's content filter ended the answer", isRetryable: false, ...facts };
@@ -99,7 +99,7 @@ function conclude(finishReason: string, text: string, budget: Budget, facts: Mod
   }
 }
 
-/** Calls that never reached a tool: a tool that there is not, arguments that it does not take. The model is told by the library. */
+/** Calls that never reached a tool: an unknown tool, or arguments that the tool does not take. The library reports them to the model. */
 function recordRefused({ content }: StepResult<ToolSet>, { calls }: RecordedTools): void {
   for (const part of content)
     if (part.type === "tool-call" && part.dynamic === true && part.invalid === true)

@@ -1,7 +1,7 @@
 /**
- * What may still be spent, computed before each request so that no answer goes beyond it: the answer may be as long as what is left after
- * the request itself. How many tokens a request takes is known only afterwards; until then what the model has not counted yet is taken for
- * one token every two bytes, which is more than any text that people write.
+ * The budget that is left, computed before each request so that no answer goes beyond it: the answer may use the tokens that are left
+ * after the request itself. How many tokens a request takes is known only afterwards; until then a text that the model has not counted
+ * is taken for one token every two bytes, which is more than any text that people write.
  */
 import type { ModelUsage } from "../../domain/automation.js";
 import type { BoundName, ModelBounds } from "../../domain/model.js";
@@ -19,7 +19,7 @@ export class BoundReached extends Error {
 export interface Budget {
   /** How long the answer to this request may be, in tokens. Throws BoundReached when there is no room for one. */
   answerTokens(request: unknown): number;
-  /** What the request that was asked for took; figures that the provider does not tell are taken from above. */
+  /** Subtracts the usage of the request that was asked for; figures that the provider does not report are taken from above. */
   spend(usage: Omit<ModelUsage, "model">): void;
   /** Why the last answer was allowed no more. */
   readonly tightest: BoundName;

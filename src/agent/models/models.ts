@@ -5,7 +5,7 @@ import { nearest } from "../../lib/validation/nearest.js";
 import type { ModelConfig, ModelsConfig } from "./config.js";
 
 export interface ModelsDeps {
-  /** As the configuration has them now. */
+  /** The models of the current configuration. */
   config(): ModelsConfig;
   /** Reads a variable of the environment: keys. */
   variable(name: string): string | undefined;

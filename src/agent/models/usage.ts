@@ -5,7 +5,7 @@ import type { ModelConfig } from "./config.js";
 
 type Spent = Omit<ModelUsage, "model">;
 
-/** The usage of one round. What is not known, or cannot be true, stays absent: no figure is made up, and no figure is negative. */
+/** The usage of one round. A figure that is not known, or cannot be true, stays absent: no figure is made up or negative. */
 export function usageOf({ raw, ...reported }: LanguageModelUsage, { price }: ModelConfig): Spent {
   const inputTokens = amount(reported.inputTokens);
   const outputTokens = amount(reported.outputTokens);

@@ -1,10 +1,10 @@
-/** Where the owners and admins of the settings are notified. */
+/** The chats where the owners and admins of the settings are notified. */
 import type { Environment } from "../../config/env.js";
 import type { Config } from "../../config/schema.js";
 import type { Address } from "../../domain/chat/address.js";
 import { directAddress } from "./direct.js";
 
-/** Direct messages to owners and admins. Roles are not people: those who have one by a Discord role are not told. */
+/** Direct messages to owners and admins. Roles are not people: accounts that have one by a Discord role are not notified. */
 export function adminsOf(
   config: Config,
   env: Environment,

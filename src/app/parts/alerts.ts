@@ -1,4 +1,4 @@
-/** Alerts in the product: what they reach, and who tells them that a card of theirs has arrived. */
+/** Alerts in the product: the parts that they reach, and who reports to them that a card of theirs has arrived. */
 import { type Alerts, type AlertsDeps, createAlerts } from "../../alerts/alerts.js";
 import type { Environment } from "../../config/env.js";
 import type { Config } from "../../config/schema.js";
@@ -22,13 +22,13 @@ interface Deps
   store: AlertsDeps["store"] & Pick<Store, "health">;
   env: Environment;
   consoleId: string;
-  /** Claimed in chat. */
+  /** Owners who claimed their role in chat. */
   owners: ReadonlyMap<string, unknown>;
   gateway(): Gateway;
   adapters: readonly Adapter[];
 }
 
-/** A platform that does not say in time who can read a chat is treated as one that never says. */
+/** A platform that does not report in time who can read a chat is treated as one that never reports it. */
 const ASK_MS = 5_000;
 
 export function assembleAlerts({ config, env, consoleId, owners, gateway, adapters, ...parts }: Deps): Alerts {
@@ -59,8 +59,8 @@ export function assembleAlerts({ config, env, consoleId, owners, gateway, adapte
 }
 
 /**
- * An operator replies to the message of an alert: the reply is no customer's message, and is not forwarded. Talk in a thread under it is
- * left alone. Replies of people without a role, and to other messages of ours: `misdirectedReply` (gateway/inbound/unanswered.ts).
+ * An operator replies to the message of an alert: the reply is no customer's message, and is not forwarded. Messages in a thread under it
+ * are left alone. Replies of people without a role, and to other messages of ours: `misdirectedReply` (gateway/inbound/unanswered.ts).
  */
 export const repliedToAlert: RepliedTo = async ({ replyToId }, to, operator) => {
   const isDirect = to.parts.some(({ messageId }) => messageId !== undefined && messageId === replyToId);
@@ -70,7 +70,7 @@ export const repliedToAlert: RepliedTo = async ({ replyToId }, to, operator) => 
   };
 };
 
-/** What the gateway reports to the metrics, and to alerts: about their own deliveries, and about people who write. */
+/** The events that the gateway reports to the metrics, and to alerts: about their own deliveries, and about people who write. */
 export function tellingAlerts(
   observer: Observer,
   alerts: Pick<Alerts, "delivered" | "deleted" | "heardFrom">,

@@ -1,4 +1,4 @@
-/** What a delivery of ours has become in its chat: the thread under it, and a link to it. */
+/** The place of a delivery of ours in its chat: the thread under it, and a link to it. */
 import type { Adapter } from "../../domain/chat/adapter.js";
 import type { Address } from "../../domain/chat/address.js";
 import { isThreadRefused } from "../../domain/chat/thread.js";
@@ -15,7 +15,7 @@ export interface DeliveryLinkDeps {
 }
 
 export interface DeliveryLinks {
-  /** `later`: it is not posted yet, or the platform does not answer. */
+  /** `later`: the delivery is not posted yet, or the platform does not answer. */
   threadUnder(deliveryId: string, name: string): Promise<Address | "none" | "later">;
   linkTo(deliveryId: string): Promise<string | undefined>;
 }

@@ -1,4 +1,4 @@
-/** Where one person is written to directly. */
+/** The addresses of people's direct chats. */
 import { dmChatId } from "../../../adapters/discord/dm.js";
 import { directRoomId } from "../../../adapters/web/rooms.js";
 import type { Environment } from "../../config/env.js";
@@ -27,7 +27,7 @@ export function directAddress(
   return undefined;
 }
 
-/** One spelling for each chat, that of `directAddress`: settings may leave out the bot's id. A platform has one bot. */
+/** Each chat has one spelling, that of `directAddress`: settings may leave out the bot's id. A platform has one bot. */
 export function spelled(at: Address, { TELEGRAM_TOKEN }: Pick<Tokens, "TELEGRAM_TOKEN">): Address {
   const { platform, botId } = at;
   if (platform === "discord") return { ...at, botId: "" };

@@ -10,7 +10,10 @@ import { HookgateError } from "../../lib/errors.js";
 import { writeMoment } from "../../lib/markdown/tokens.js";
 import { formatDuration } from "../../lib/time/duration.js";
 
-/** Throws ALERT_CAUSE_OPEN where that would hide what is still late. Undefined where no open clock is behind the alert. */
+/**
+ * Throws ALERT_CAUSE_OPEN where resolving the alert would hide a task, mission or conversation that is still late. Undefined where no open
+ * clock is behind the alert.
+ */
 export async function endCause(
   { id, condition, signal }: Alert,
   by: Actor,
@@ -46,7 +49,7 @@ export async function endCause(
   };
 }
 
-/** Its card stays as it is when the clock ends in time, so that tells what was so when the warning was resolved. */
+/** The alert's card stays as it is when the clock ends in time, so this text describes the state when the warning was resolved. */
 function runsOn({ clock, timezone }: ClockView, reason: string | undefined): CauseEnd {
   const { id, entity, dueAt } = clock;
   const isConversation = entity.type === "conversation";

@@ -1,4 +1,4 @@
-/** Where tasks and missions can be read: the message that shows them in a chat. And where a customer can be answered. */
+/** The messages where tasks and missions can be read, and the chats where a customer can be answered. */
 
 import { waitingSince } from "../../alerts/sla/conversations/after-sight.js";
 import type { LinkTo, PlaceName } from "../../alerts/sla/conversations/as-entity.js";
@@ -11,7 +11,7 @@ import type { DeliveryLinks } from "./delivery-links.js";
 
 export type CopyOf = (entity: Pick<WatchedEntity, "type" | "id">) => Promise<ClockStanding["copy"]>;
 
-/** Where the message of a conversation that waits was copied to: by the default route, or by a hook. */
+/** The chats to which the message of a conversation that waits was copied: by the default route, or by a hook. */
 export function copiesOf({ sla, links }: Pick<Store, "sla" | "links">, { placeName, linkTo }: CopyDeps): CopyOf {
   return async ({ type, id }) => {
     const known = type === "conversation" ? await sla.caseById(id) : undefined;
@@ -40,7 +40,7 @@ export function linksOf({ tasks }: Pick<Store, "tasks">, { linkTo }: Pick<Delive
     if (type === "mission") return linkTo(missionCardId(id));
     if (type !== "task") return undefined;
     const cards = (await tasks.get(id))?.cards?.filter(({ former }) => !former) ?? [];
-    // Where all can read it, before the conversation with its assignee.
+    // The card where all can read it comes before the conversation with its assignee.
     for (const card of [...cards.filter(({ person }) => !person), ...cards.filter(({ person }) => person).reverse()]) {
       const link = await linkTo(card.id);
       if (link !== undefined) return link;

@@ -35,16 +35,16 @@ export interface MissionAssembly {
   missions: Missions;
   schedules: Schedules;
   assess: Assess;
-  /** Before the orchestrator starts: hooks are notified of what a crash left. */
+  /** Before the orchestrator starts: hooks are notified of assessments that a crash left. */
   resumeAssessments(): Promise<void>;
   /** After the orchestrator: missions are notified of its end. Resolves when hooks have been notified of all of it. */
   stopMissions(): Promise<void>;
-  /** Deletes what is over for long; resolves with how many. */
+  /** Deletes missions and assessments that ended long ago; resolves with how many. */
   sweepMissions(): Promise<number>;
 }
 
 interface Deps {
-  /** As it is now: a reload changes it. */
+  /** The configuration in force: a reload changes it. */
   config(): Pick<OrchestratorConfig, "runners" | "keep">;
   /** The configuration file. */
   file: string;
@@ -124,7 +124,7 @@ export function assembleMissions(deps: Deps): MissionAssembly {
   };
 }
 
-/** What plans may name, by the configuration. */
+/** The names that plans may use, by the configuration. */
 export function surroundings(
   config: () => Pick<OrchestratorConfig, "runners">,
   models: () => readonly string[],
@@ -139,12 +139,12 @@ export function surroundings(
   };
 }
 
-/** `file`: the configuration, which may not be there; plans stand in a folder beside it. */
+/** `file`: the configuration, which may not be there; plans are in a folder beside it. */
 export function plansOf(file: string, around: PlanSurroundings): Plans {
   return createPlans(join(dirname(resolve(file)), PLANS_FOLDER), around);
 }
 
-/** A hook starts a mission. Throws MISSION_BLOCKED when another hook refuses its start: no task of it is let go then. */
+/** A hook starts a mission. Throws MISSION_BLOCKED when another hook refuses its start: then no task of it may go. */
 export async function startMission(
   missions: Pick<Missions, "run" | "untilRest">,
   planId: string,
@@ -157,7 +157,7 @@ export async function startMission(
   const stored = await missions.run({ planId, ...start, cause: { kind: "hook", id, depth } });
   const mission = await missions.untilRest(stored.id, signal);
   const refused = mission?.hold;
-  // By a run that is done again after a crash the mission may be at its end: that its end was refused is not about its start.
+  // When a run is done again after a crash, the mission may be at its end: a refusal of that end is not about its start.
   if (mission === undefined || refused === undefined || refused.point === "mission:complete") return stored.id;
   throw new HookgateError({
     code: "MISSION_BLOCKED",
@@ -165,7 +165,7 @@ export async function startMission(
   });
 }
 
-/** What is wrong with a task that a plan asks for, or a hook's veto of it, is the mission's to show. */
+/** The mission shows problems with a task that a plan asks for, and hooks' vetoes of it. */
 function tasksOf({ store, orchestrator, clock }: Deps): MissionTasks {
   return {
     async create(spec, origin, actor) {

@@ -1,4 +1,4 @@
-/** The orchestrator, put together from the parts of the product, and what commands are given of it. */
+/** The orchestrator, put together from the parts of the product, and its methods for commands. */
 import { dirname, resolve } from "node:path";
 import type { CommandDeps } from "../../../commands/deps.js";
 import { passedOn } from "../../../commands/tasks/rows.js";
@@ -31,10 +31,10 @@ import type { LinkOf } from "./links.js";
 
 export interface OrchestratorAppDeps {
   config: Config;
-  /** As it is now: a reload changes it. */
+  /** The configuration in force: a reload changes it. */
   orchestratorNow(): Config["orchestrator"];
   env: Environment;
-  /** As it is now, as `orchestratorNow`. */
+  /** The variable in force, as for `orchestratorNow`. */
   variable(name: string): string | undefined;
   /** The configuration file. */
   file: string;
@@ -81,7 +81,7 @@ export function assembleOrchestrator(deps: OrchestratorAppDeps): {
       isThere: async (deliveryId) => (await store.outbox.get(deliveryId)) !== undefined,
       async fateOf(deliveryId) {
         const delivery = await store.outbox.get(deliveryId);
-        // A newer text of the same message took its place.
+        // A newer text of the same message replaced it.
         const [newest] =
           delivery?.status === "superseded" ? await store.outbox.list({ targetId: deliveryId, limit: 1 }) : [];
         return newest ?? delivery;
@@ -112,7 +112,7 @@ export function assembleOrchestrator(deps: OrchestratorAppDeps): {
   const pass: NonNullable<CommandDeps["tasks"]>["pass"] = async (task, text, { from, operator, at: askedAt }, id) => {
     const theirs = task.cards?.findLast(({ person }) => person)?.at;
     const at = from === "worker" ? task.address : theirs;
-    // Where both are in one conversation, it has been said there.
+    // Where both are in one conversation, the text has been posted there.
     if (at === undefined || (task.address && theirs && formatAddress(task.address) === formatAddress(theirs)))
       return "nowhere";
     const { platform, userId, role } = operator;
@@ -161,13 +161,13 @@ export function assembleOrchestrator(deps: OrchestratorAppDeps): {
 
 const ON_ITS_WAY = "Noted on the task, and on its way. You will be notified if it does not arrive.";
 
-/** How far back a report that is handled again after a crash is looked for. */
+/** The number of newest events of a task among which a report that is handled again after a crash is searched. */
 const RECENT = 50;
 
 const nameOf = ({ platform, userId, displayName }: Operator) =>
   displayName === undefined ? `${platform}:${userId}` : `${platform}:${userId} (${displayName})`;
 
-/** The secrets of runners: what they print is masked with them. */
+/** The secrets of runners: the output of runners is masked with them. */
 export function runnerSecrets({ orchestrator }: Config): string[] {
   return Object.values(orchestrator.runners).flatMap(({ shell, http }) => [
     ...(shell?.secrets ?? []),

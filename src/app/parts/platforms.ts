@@ -1,4 +1,4 @@
-/** What the platforms are given: their settings, and what is wrong with them where something is. */
+/** The input of the platforms: their settings, and the problems of these settings, if any. */
 import { discordOptions } from "../../../adapters/discord/options.js";
 import type { PlatformOptions } from "../../../adapters/index.js";
 import { telegramOptions } from "../../../adapters/telegram/options.js";

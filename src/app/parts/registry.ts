@@ -1,4 +1,4 @@
-/** The registry of hooks, with the queue that runs those of the background. */
+/** The registry of hooks, with the queue that runs background hooks. */
 import { createQueue, type Queue, type QueueOptions } from "../../automations/queue.js";
 import type { Config } from "../../config/schema.js";
 import type { Store } from "../../domain/store.js";
@@ -18,7 +18,7 @@ interface RegistryDeps extends Pick<RegistryOptions<Catalogue>, "journal" | "ove
   stops: QueueOptions["stops"];
   turns(): QueueOptions["turns"];
   moves: Pick<MovedChats, "former">;
-  /** As it is now: a reload changes it. */
+  /** The configuration in force: a reload changes it. */
   config(): Config;
   clock: Clock;
   logger: Logger;

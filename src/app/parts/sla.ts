@@ -1,4 +1,4 @@
-/** What the composition hands to SLA clocks: the truth about work, and what alerts ask of policies and clocks. */
+/** The functions that the composition hands to SLA clocks: the truth about work, and the answers to alerts about policies and clocks. */
 
 import type { AlertPolicy } from "../../alerts/alerting.js";
 import type { SlaConfig } from "../../alerts/sla/config.js";
@@ -22,7 +22,7 @@ import type { CopyOf, LinkOf } from "./links.js";
 
 const PAGE = 500;
 
-/** Tasks and missions as clocks watch them. */
+/** Tasks and missions in the form that clocks watch. */
 export function watchedWork({
   tasks,
   missions,
@@ -52,7 +52,7 @@ export function watchedWork({
   };
 }
 
-/** What a policy with `on_violated: fail` does to a task. One that cannot fail as it stands (a draft) is left, and the log says so. */
+/** Fails a task for a policy with `on_violated: fail`. A task that cannot fail in its state (a draft) is left, and the log reports that. */
 export async function failLate(
   { fail }: Pick<Orchestrator, "fail">,
   taskId: string,
@@ -69,7 +69,7 @@ export async function failLate(
   );
 }
 
-/** What alerts ask of a policy. As it is configured, which is known before calendars are loaded. */
+/** The facts that alerts need of a policy, as it is configured. The configuration is known before calendars are loaded. */
 export function policyOf({ policies }: SlaConfig, id: string | undefined): AlertPolicy | undefined {
   const found = policies.find((policy) => policy.id === id);
   if (found === undefined) return undefined;
@@ -95,13 +95,13 @@ export async function moveDeadline(
   else await tasks.setDeadline(id, at, { by, reason });
 }
 
-/** With the link to where it can be read now. */
+/** The entity with a link to the place where it can be read now. */
 async function linked(entity: WatchedEntity, linkOf: LinkOf): Promise<WatchedEntity> {
   const link = await linkOf(entity);
   return link === undefined ? entity : { ...entity, link };
 }
 
-/** A clock as cards of alerts show it. */
+/** The standing of a clock as cards of alerts show it. */
 export async function standingOf(
   desk: Pick<SlaDesk, "find" | "standOf">,
   clockId: string,

@@ -1,7 +1,7 @@
 /**
- * A person who takes an alert is assigned what it is about, where that waits for a person: a conversation, and a task that another person
- * was asked for and has not started. Work that another person has started is not reassigned: then only the alert is theirs, and the answer
- * shows that.
+ * A person who takes an alert is assigned the conversation or task that it is about, where that waits for a person: a conversation, and a
+ * task that another person was asked for and has not started. Work that another person has started is not reassigned: then only the alert
+ * is theirs, and the answer shows that.
  */
 import type { SlaDesk } from "../../alerts/sla/desk.js";
 import type { Actor, Alert } from "../../domain/alerts/alert.js";
@@ -15,7 +15,7 @@ interface Deps {
   sla: Pick<SlaDesk, "claim">;
   store: Pick<Store, "tasks">;
   orchestrator: Pick<Orchestrator, "assign">;
-  /** The role that the task needs because of everyone who had it: to read what was said about it, and to assign it. */
+  /** The role that the task needs because of everyone who had it: to read the texts about it, and to assign it. */
   roleToHear(task: Task): Role;
   /** The name that people use for an account `platform:id`. */
   nameOf(ref: string): string | undefined;

@@ -4,7 +4,7 @@ import { addressProblem, parseAddress } from "../../domain/chat/address.js";
 import { PLATFORMS, type PlatformName } from "../../domain/chat/platform.js";
 import { nearest } from "../../lib/validation/nearest.js";
 
-/** Why nothing can be posted there; undefined when it can, as far as one knows. Only the web chat's rooms are known, see `webRooms`. */
+/** Why nothing can be posted there; undefined when it can, as far as is known. Only the web chat's rooms are known, see `webRooms`. */
 export function chatProblem(
   text: string,
   on: readonly PlatformName[],

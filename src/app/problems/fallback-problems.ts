@@ -17,7 +17,7 @@ export function fallbackProblems(
 ): string[] {
   if (point === "inbound_claim") return routeProblems(fallback, chatProblem);
   if (point !== "task:create" || fallback === undefined) return [];
-  // A task is made of it and of what was asked for, and is checked again then.
+  // A task is made of the fallback and of the fields that were asked for, and is checked again then.
   const read = taskSpec.partial().safeParse(fallback, PLAIN);
   if (!read.success)
     return issuesOf(read.error, []).map(({ path, message }) => `fallback.${pathText(path)}: ${message}`);

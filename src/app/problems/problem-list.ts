@@ -16,11 +16,11 @@ import { chatProblem } from "./chat-problem.js";
 import { faultsOf, type ListedProblem, platformsOn, problemsOf, whyUnreached } from "./problems.js";
 import type { ValidConfig } from "./valid-config.js";
 
-/** What the gateway is built on. */
+/** The foundation of the gateway. */
 interface On {
   /** The configuration of the start. */
   loaded: LoadedConfig;
-  /** As it is now: a reload changes it. */
+  /** The configuration in force: a reload changes it. */
   inForce: { readonly valid: ValidConfig };
   store: { web: Pick<Store["web"], "rooms" | "get"> };
   log: Pick<Log, "problem">;
@@ -35,7 +35,7 @@ interface Deps {
 }
 
 export interface ProblemList {
-  /** Read anew on each call: what was missing may be there now. */
+  /** Read again on each call: a missing file may be there now. */
   list(): Promise<ListedProblem[]>;
   /** The configuration in force, as it was read. */
   loaded(): LoadedConfig;
@@ -122,7 +122,7 @@ export function createProblemList(ground: On, deps: Deps): ProblemList {
   };
 }
 
-/** A thread of the web chat hangs under a message of its room, by whose id it is called. */
+/** A thread of the web chat hangs under a message of its room, and has the id of that message. */
 async function threadProblem(
   { platform, chatId, threadId }: Address,
   web: Pick<Store["web"], "get">,

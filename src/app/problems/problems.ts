@@ -1,9 +1,9 @@
 /**
- * Everything that is wrong with a configuration and with what it names, in one list. `hookgate check`, the start, a reload, `/status`,
- * `/hooks broken`, `doctor` and `/readyz` all use it, so none of them accepts what another rejects.
+ * All problems of a configuration and of the things that it names, in one list. `hookgate check`, the start, a reload, `/status`, `/hooks
+ * broken`, `doctor` and `/readyz` all use it, so none of them accepts a configuration that another rejects.
  *
- * A problem of the whole configuration refuses it. Any other stops only what it is about: a platform, an event, a hook, a plugin, a
- * plan, a setting. The rest is in force, and the problem is listed until it is fixed.
+ * A problem of the whole configuration refuses it. Any other stops only the part that it is about: a platform, an event, a hook, a plugin,
+ * a plan, a setting. The rest is in force, and the problem is listed until it is fixed.
  */
 
 import { isAbsolute } from "node:path";
@@ -41,7 +41,7 @@ import { chatProblem } from "./chat-problem.js";
 import { fallbackProblems } from "./fallback-problems.js";
 import { settingProblems } from "./setting-problems.js";
 
-/** What a configuration became: what is in force of it, and what is not. */
+/** A configuration after its check: the parts of it that are in force, and those that are not. */
 export interface Examined {
   loaded: Pick<LoadedConfig, "file" | "problems" | "sections" | "placeOf" | "pathOf">;
   config: Config;
@@ -54,28 +54,31 @@ export interface Examined {
   plans: Pick<Plans, "list">;
   /** All commands, those of plugins included. */
   commands: readonly CommandSpec[];
-  /** By hook: what is wrong with the code that it names; see `faultsOf`. */
+  /** By hook: the problems of the code that it names; see `faultsOf`. */
   faults: ReadonlyMap<string, readonly string[]>;
   /** The rooms of the web chat; undefined when they are unknown. */
   rooms: ReadonlySet<string> | undefined;
   /** Chats that got another id. */
   moves: Moves;
-  /** What the registry finds wrong with all hooks taken together. */
+  /** The problems that the registry finds with all hooks taken together. */
   taken: readonly Problem[];
   /** Triggers that cannot fire. */
   stuck: readonly TriggerProblem[];
 }
 
 export interface ListedProblem extends ConfigProblem {
-  /** What it stops. `hook`: the hook is not in force; `needs` and `trigger`: it is, and cannot do its work, or never starts. `stray`: nothing. */
+  /**
+   * The part that the problem stops. `hook`: the hook is not in force; `needs` and `trigger`: it is, and cannot do its work, or never
+   * starts. `stray`: nothing.
+   */
   of: "configuration" | "platform" | "event" | "plugin" | "hook" | "needs" | "trigger" | "plan" | "setting" | "stray";
-  /** What it breaks is critical, so nothing starts: `hook a`, `plugin ./b.js`. */
+  /** The part that the problem breaks is critical, so nothing starts: `hook a`, `plugin ./b.js`. */
   critical?: string | undefined;
-  /** What it is about still works. */
+  /** The part that the problem is about still works. */
   isWarning?: true | undefined;
 }
 
-/** What does not work, and what still does. */
+/** Separates problems of parts that do not work from problems of parts that still do. */
 export const splitProblems = (problems: readonly ListedProblem[]) => ({
   broken: problems.filter(({ isWarning }) => !isWarning),
   warned: problems.filter(({ isWarning }) => isWarning),
@@ -111,7 +114,7 @@ function scopeOf({ platform, event, person }: ConfigProblem): ListedProblem["of"
   return event === undefined ? "configuration" : "event";
 }
 
-/** What is wrong with the code that hooks name. A disabled hook's code is not loaded. */
+/** The problems of the code that hooks name. A disabled hook's code is not loaded. */
 export async function faultsOf(definitions: readonly Definition[]): Promise<Examined["faults"]> {
   const found = new Map<string, readonly string[]>();
   for (let at = 0; at < definitions.length; at += AT_ONCE) {
@@ -201,7 +204,7 @@ function brokenHooks({ broken }: Examined): ListedProblem[] {
     );
 }
 
-/** What hooks in force need outside of their definition. */
+/** The needs of hooks in force outside of their definition. */
 function needs(examined: Examined): ListedProblem[] {
   const { definitions, plans, env, rooms, config, loaded, stuck, commands, faults } = examined;
   const on = platformsOn(config, env, loaded.problems);
@@ -403,7 +406,7 @@ function unmasked(name: string, env: Environment): string | undefined {
   return `the value of ${name} is not masked in logs and history, because ${why}: use a longer one`;
 }
 
-/** Any value that is masked: one that is missing is reported elsewhere. */
+/** Stands for any value that is masked: a value that is missing is reported elsewhere. */
 const MASKED = "a value that is masked";
 
 /** A hook at a point of files, which only the `files` hooks of that kind fire. */
@@ -419,7 +422,10 @@ function unwatched({ trigger, point }: Definition, definitions: readonly Definit
 
 const ANY_ACCOUNT = { web: undefined, discord: undefined, telegram: undefined };
 
-/** Runners, and rooms and people of the web chat, that its matcher names and that do not exist, and names where other platforms have numbers. */
+/**
+ * Runners, and rooms and people of the web chat, that its matcher names and that do not exist, and names where other platforms have
+ * numbers.
+ */
 function unknownPlaces({ match, point }: Pick<Definition, "match" | "point">, { config, rooms }: Examined): string[] {
   const problems: (readonly [string, string | undefined])[] = [];
   // Plugins and events may be of platforms with ids of their own.
@@ -435,7 +441,7 @@ function unknownPlaces({ match, point }: Pick<Definition, "match" | "point">, { 
   for (const name of isOfOthers ? [] : (match?.agents ?? []))
     problems.push(["match.agents", agentProblem(name, config)]);
   for (const text of match?.users ?? []) {
-    // What is posted in the name of a channel or a group is of its number.
+    // A message that is posted in the name of a channel or a group has the number of that channel or group.
     if (/^(telegram:)?-100\d+$/.test(text)) continue;
     if (text.includes(":")) problems.push(["match.users", misshapen(text) ?? accountProblem(text, config)]);
     else if (isWebOnly && !isOfOthers) problems.push(["match.users", accountProblem(`web:${text}`, config)]);
@@ -485,7 +491,7 @@ function hooksAndPoints({ hooks, broken, plugins }: Examined): string[] | undefi
   ];
 }
 
-/** A typo there leaves the hook as it was, and would go unnoticed; so would a policy where nothing waits for the hook. */
+/** A typo in `overrides:` leaves the hook as it was, and would go unnoticed; so would a policy where nothing waits for the hook. */
 function overrideProblems(examined: Examined): ListedProblem[] {
   const { loaded, config, hooks } = examined;
   return Object.entries(config.overrides).flatMap(([id, { failure_policy }]): ListedProblem[] => {
@@ -503,7 +509,7 @@ function isWaitedFor({ hook, phase, execution }: HookInfo): boolean {
   return execution !== "background" && execution !== "fire_and_record" && !failureStopsNothing({ name: hook }, phase);
 }
 
-/** Plans are read when they are run; here is where their problems are found before. */
+/** Plans are read when they are run; their problems are found here before that. */
 function planProblems({ plans }: Examined): ListedProblem[] {
   return plans.list().flatMap((plan) =>
     "problems" in plan

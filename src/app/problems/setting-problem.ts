@@ -2,8 +2,8 @@
 export interface SettingProblem {
   path: readonly (string | number)[];
   message: string;
-  /** It is the key that is wrong. */
+  /** The key itself is wrong. */
   ofKey?: true | undefined;
-  /** What it is about may be as intended. */
+  /** The setting may be as intended. */
   isWarning?: true | undefined;
 }

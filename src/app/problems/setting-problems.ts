@@ -1,4 +1,6 @@
-/** Settings that can have no effect: chats that nothing can be posted to, policies that never match, matchers of alerts that there are not. */
+/**
+ * Settings that can have no effect: chats to which nothing can be posted, policies that never match, matchers of alerts that do not exist.
+ */
 import { dirname, resolve } from "node:path";
 import { policyOf } from "../../alerts/matchers.js";
 import { missingProgram } from "../../automations/program.js";
@@ -22,7 +24,7 @@ interface Examined {
   env: Environment;
   /** The configuration file. */
   file: string | undefined;
-  /** What that file sets at its top. */
+  /** The sections that this file sets at its top. */
   sections?: readonly string[] | undefined;
   /** The rooms of the web chat; undefined when they are unknown. */
   rooms: ReadonlySet<string> | undefined;
@@ -83,7 +85,7 @@ function people(config: Config): SettingProblem[] {
   });
 }
 
-/** Places that are listened to and that no platform can have: their messages would be ignored. */
+/** Places where the gateway listens and that no platform can have: their messages would be ignored. */
 function accessLists({ discord, telegram }: Config): SettingProblem[] {
   const names = [
     ...discord.access.guilds.map((id, index) => ({ platform: "discord", list: "guilds", id, index })),
@@ -107,7 +109,7 @@ function forwardedUnheard({ gateway, ...config }: Config, on: readonly PlatformN
   const platform = on.find((one) => one === to?.platform);
   if (to === undefined || platform === undefined || addressProblem(to) !== undefined) return [];
   const { access } = config[platform];
-  // Which guild a channel is of is not known here. On Telegram the number of a person's chat is positive.
+  // The guild of a channel is not known here. On Telegram the number of a person's chat is positive.
   if (access.guilds.length > 0 || (platform === "telegram" && !to.chatId.startsWith("-"))) return [];
   const listed = access.chats.map((chatId) => moves.current({ platform, chatId }).chatId);
   if (["*", moves.current(to).chatId, to.threadId].some((id) => id !== undefined && listed.includes(id))) return [];
@@ -125,7 +127,7 @@ function retryPauses({ gateway: { retry_first: first, retry_max: max } }: Config
 function namedPlugins({ config: { gateway }, plugins, env, rooms }: Examined): SettingProblem[] {
   const { default_route: route, allowed_plugins: allowed } = gateway;
   const ids = plugins.flatMap(({ id }) => id ?? []);
-  // One that is broken or off has no id: it is a problem of its own, or it may come back.
+  // A plugin that is broken or off has no id: it is a problem of its own, or it may come back.
   const isSure = plugins.every(({ id }) => id !== undefined);
   const unknown = (id: string) =>
     ids.includes(id) || !isSure ? undefined : `there is no plugin "${id}"${suggestion(id, ids)}`;
@@ -187,7 +189,7 @@ function measureOf({ measure, target }: Config["sla"]["policies"][number]): stri
   return measure ?? (target === undefined ? "deadline" : "completion");
 }
 
-/** `policy=…` of a policy that there is not. */
+/** `policy=…` for a policy that does not exist. */
 function alertMatchers({ alerts, sla }: Config): SettingProblem[] {
   const known = sla.policies.map(({ id }) => id);
   const all: { path: (string | number)[]; texts: readonly string[] }[] = [

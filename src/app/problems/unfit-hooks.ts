@@ -6,7 +6,10 @@ import type { Problem } from "../../hooks/registry.js";
 import type { Plugins } from "../../plugins/plugins.js";
 import { HOOK_UNFIT, unfit } from "../../plugins/slots.js";
 
-/** Hooks in force at points of plugins that, as they are written, do not fit these points as they are declared now, or are critical and lost them. */
+/**
+ * Hooks in force at points of plugins that, as they are written, do not fit the present declarations of these points, or are critical and
+ * lost their point.
+ */
 export function unfitHooks(
   automations: Pick<Automations, "get" | "list">,
   written: () => LoadedHooks | undefined,

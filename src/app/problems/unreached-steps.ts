@@ -12,7 +12,7 @@ import type { SettingProblem } from "./setting-problem.js";
 
 type Step = RouteConfig["escalate"][number];
 
-/** Steps that would follow after more reminders than are sent: by the route, or by a policy that has its own. */
+/** Steps that would follow after more reminders than are sent: by the route, or by a policy with reminders of its own. */
 export function untakenSteps({ alerts, sla }: Config): SettingProblem[] {
   const ofRoutes = Object.entries(alerts.routes).flatMap(([name, { escalate, remind }]) =>
     afterMoreThan(remind.times, escalate).map(({ index, why }): SettingProblem => {
@@ -32,7 +32,7 @@ export function untakenSteps({ alerts, sla }: Config): SettingProblem[] {
   return [...ofRoutes, ...ofPolicies];
 }
 
-/** Those that follow after more reminders than `times`, and not after more than `most`. */
+/** Steps that follow after more reminders than `times`, and not after more than `most`. */
 function afterMoreThan(times: number, escalate: readonly Step[], most = Number.POSITIVE_INFINITY) {
   return escalate.flatMap(({ after, reminders = 0 }, index) => {
     if (after !== undefined || reminders <= times || reminders > most) return [];
@@ -41,7 +41,7 @@ function afterMoreThan(times: number, escalate: readonly Step[], most = Number.P
   });
 }
 
-/** A webhook decides by itself whom it notifies; with a fallback, what notifies no one is posted there: that may be as intended. */
+/** A webhook decides by itself whom it notifies; with a fallback, pages that notify no one are posted there: that may be as intended. */
 export function unreachedSteps(config: Config, env: Environment, on: readonly PlatformName[]): SettingProblem[] {
   const { routes, fallback } = config.alerts;
   const isWarning = fallback.length > 0 || undefined;
@@ -74,7 +74,7 @@ export function unreachedSteps(config: Config, env: Environment, on: readonly Pl
     return id !== undefined && more.length === 0 && directAddress(platform, id, config, env) !== undefined;
   }
 
-  /** Everyone on a rota counts: the next person stands in for one without an account. */
+  /** Everyone on a rota counts: the next person takes over for one without an account. */
   function accountsBehind(mention: string) {
     const rota = config.alerts.rotas[rotaOf(mention) ?? ""];
     const accounts = accountsOf(rota === undefined ? [mention] : peopleOf(rota), config.alerts, 0);

@@ -1,4 +1,4 @@
-/** What a configuration must be to be started or taken over, and the secrets that it brings. */
+/** The requirements for a configuration to be started or taken over, and the secrets that it brings. */
 import type { Environment } from "../../config/env.js";
 import { type ConfigProblem, formatProblem, type LoadedConfig } from "../../config/load.js";
 import type { Config } from "../../config/schema.js";
@@ -10,18 +10,18 @@ import { platformsOn } from "./problems.js";
 export interface ValidConfig {
   config: Config;
   env: Environment;
-  /** Events with problems: why. */
+  /** Events with problems, with the reason of each. */
   brokenEvents: ReadonlyMap<string, string>;
 }
 
-/** Throws CONFIG_INVALID with all that the operator must fix. */
+/** Throws CONFIG_INVALID with all problems that the operator must fix. */
 export function needValid(loaded: LoadedConfig): ValidConfig {
   const { config, env, problems } = loaded;
   if (config && env && !isWithoutPlatform(loaded)) return { config, env, brokenEvents: brokenEventsOf(problems) };
   throw invalid(problems);
 }
 
-/** Problems of platforms leave none that is on: a gateway that serves no platform would only hide what is wrong. */
+/** Whether problems of platforms leave no platform on: a gateway that serves no platform would only hide the problem. */
 export function isWithoutPlatform({
   config,
   env,

@@ -1,8 +1,8 @@
-/** One thing that the doctor looked at. */
+/** The result of one check of the doctor. */
 export interface Finding {
   name: string;
   state: "ok" | "warning" | "bad";
   detail: string;
-  /** What to do about it. */
+  /** A remedy. */
   hint?: string;
 }

@@ -1,4 +1,4 @@
-/** What the running gateway says of itself: platforms, what waits, hooks that never fired or fail. */
+/** The report of the running gateway: platforms, waiting work, hooks that never fired or fail. */
 import { z } from "zod";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { callGateway } from "../call-gateway.js";

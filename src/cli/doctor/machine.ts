@@ -1,4 +1,4 @@
-/** What the gateway needs of this machine: Node, room on the disk, a database that can be written. */
+/** Checks the needs of the gateway on this machine: Node, room on the disk, a database that can be written. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { changeableFiles, exposedVariables } from "../../config/warnings.js";
@@ -111,7 +111,7 @@ function checkDatabase(files: DatabaseFiles, folder: string): Finding {
   }
 }
 
-/** What a crashed gateway left. For the log of a running gateway this shows no false damage: see lost-log.ts. */
+/** Checks the database log that a crashed gateway left. The log of a running gateway shows no false damage: see lost-log.ts. */
 function checkLog(file: string): Finding[] {
   const log = readLog(file);
   if (log.kind === "missing" || (log.isHeaderSound && log.missingFrames === 0)) return [];

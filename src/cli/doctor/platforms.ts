@@ -125,7 +125,7 @@ const TELEGRAM: Platform = {
 
 type Answer = { kind: "answered"; probed: Probed; date: string | null } | { kind: "unreachable"; finding: Finding };
 
-/** One refusal of a token may be a mistake of a server in between: the second counts, as for a running gateway. */
+/** The first refusal of a token may be a mistake of a server in between: the second counts, as for a running gateway. */
 async function whoAmI(
   platform: Platform,
   ask: () => Promise<Answer>,

@@ -1,6 +1,6 @@
 /**
- * What most records of a point have in common: everything but ids, times and values. It stands in the glossary of a pack, and a
- * record says which frame is its own.
+ * A frame holds the parts that most records of a point have in common: everything but ids, times and values. Frames are in the
+ * glossary of a pack, and a record names its frame.
  *
  * Benchmark: bench/fast.ts (pack).
  */
@@ -15,7 +15,7 @@ export interface Frame {
   outcome: Outcome;
   attempt: number;
   isDryRun: boolean;
-  /** What of the rest a record has; see below. */
+  /** Flags of the other parts that a record has; see below. */
   has: number;
   runs: FrameRun[];
 }
@@ -34,12 +34,12 @@ export const HAS_CAUSE = 4;
 export const HAS_RESULT = 8;
 export const HAS_PROVENANCE = 16;
 
-/** What is there of a run, beside what most have. */
+/** Flags of the parts of a run that most runs lack. */
 export const HAS_OWN_ID = 1;
 export const HAS_REASON = 2;
 export const HAS_ERROR = 4;
 export const HAS_DIFF = 8;
-/** Another than the dispatch. */
+/** The run has another attempt than the dispatch. */
 export const HAS_ATTEMPT = 16;
 export const HAS_PLACE = 32;
 export const IS_UNANSWERED = 64;
@@ -114,7 +114,7 @@ function partsOfRun(run: RunRecord, { id, attempt }: DispatchRecord, names: RunN
   );
 }
 
-/** `texts`: what has the table of texts. */
+/** `texts`: the writer that has the table of texts. */
 export function writeFrame(frame: Frame, out: ValueWriter, texts: ValueWriter): void {
   const { point, model, phase, outcome, attempt, isDryRun, has, runs } = frame;
   const text = (one: string) => out.count(texts.text(one));

@@ -1,4 +1,4 @@
-/** What the records of a pack have in common, and how long each of them is. Stands before them. Benchmark: bench/fast.ts (pack). */
+/** The common parts of a pack's records, and the length of each record. Written before the records. Benchmark: bench/fast.ts (pack). */
 import { type Frame, readFrame, writeFrame } from "./frame.js";
 import type { ValueReader } from "./value-reader.js";
 import { ValueWriter } from "./value-writer.js";
@@ -18,7 +18,7 @@ export function glossaryOf(lengths: readonly number[], frames: readonly Frame[],
   return glossary.bytes.subarray(0, glossary.at);
 }
 
-/** Tells the reader the time and the shapes. Gives where each record begins, and the frames. */
+/** Sets the time and the shapes of the reader. Gives the start of each record, and the frames. */
 export function readGlossary(from: ValueReader, length: number): { starts: Uint32Array; frames: Frame[] } {
   from.time = from.number();
   const starts = new Uint32Array(length + 1);

@@ -1,7 +1,7 @@
 /**
- * A pack: dispatches together. First four numbers of four bytes (see below), then what packer.ts writes: what the records have in
- * common (glossary.ts) and the records; then the lengths of all texts in UTF-16, then the texts with a line break after each: as UTF-8,
- * unless there is half a character among them, which only UTF-16 can say.
+ * A pack: many dispatches together. First four numbers of four bytes (see below), then the bytes of packer.ts: the common parts of the
+ * records (glossary.ts) and the records; then the lengths of all texts in UTF-16, then the texts with a line break after each: as
+ * UTF-8, unless there is half a character among them, which only UTF-16 can hold.
  *
  * Benchmark: bench/fast.ts (pack).
  */
@@ -17,7 +17,7 @@ const UTF16 = 2;
 /** That, the number of records, the bytes up to the lengths of texts, the number of texts. */
 const HEAD_BYTES = 16;
 
-/** `parts`: what stands before the texts. */
+/** `parts`: the bytes before the texts. */
 export function packOf(length: number, parts: readonly Uint8Array[], texts: readonly string[]): Uint8Array {
   const lengths = new ValueWriter(texts.length * 2 + 64);
   for (const text of texts) lengths.count(text.length);
@@ -26,7 +26,7 @@ export function packOf(length: number, parts: readonly Uint8Array[], texts: read
   const encoding = isUtf8 ? "utf8" : "utf16le";
   const lengthsAt = parts.reduce((at, part) => at + part.length, HEAD_BYTES);
   const textAt = lengthsAt + lengths.at;
-  // With memory of its own: it goes to another thread.
+  // The pack has memory of its own: it goes to another thread.
   const pack = Buffer.allocUnsafeSlow(textAt + Buffer.byteLength(text, encoding));
   pack.writeUInt32LE(isUtf8 ? UTF8 : UTF16, 0);
   pack.writeUInt32LE(length, 4);
@@ -48,9 +48,9 @@ export class Pack {
   /** All texts, with line breaks between them. */
   readonly text: string;
   readonly #lengthsAt: number;
-  /** Where each text begins, and where one more would. */
+  /** The start of each text, and of one more after the last. */
   readonly #starts: Uint32Array;
-  /** Those that were asked for. */
+  /** The texts that were asked for. */
   readonly #texts: (string | undefined)[];
   readonly #headers: (Header | undefined)[];
   readonly #records: PackedRecords;
@@ -71,7 +71,7 @@ export class Pack {
     this.#records = new PackedRecords(from, this.length);
   }
 
-  /** The same with every text in it, keys included, as `change` gives it back. */
+  /** A copy of the pack with every text, keys included, replaced by the result of `change`. */
   withTexts(change: (text: string) => string): Pack {
     const texts = Array.from({ length: this.#starts.length - 1 }, (_, place) => change(this.#textAt(place)));
     return new Pack(packOf(this.length, [this.bytes.subarray(HEAD_BYTES, this.#lengthsAt)], texts));

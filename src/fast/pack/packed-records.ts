@@ -19,7 +19,7 @@ export class PackedRecords {
   readonly #starts: Uint32Array;
   readonly #frames: readonly Frame[];
 
-  /** `from` stands where the glossary begins. */
+  /** `from` is at the start of the glossary. */
   constructor(from: ValueReader, length: number) {
     const { starts, frames } = readGlossary(from, length);
     this.length = length;

@@ -1,6 +1,6 @@
 /**
- * Puts dispatches together into packs: what they say in bytes, the texts of all of them in one table (value-writer.ts), and what they
- * have in common once (frame.ts, slot.ts). The searched columns of each record come first. Platforms' raw payloads are left out, and
+ * Puts dispatches together into packs: their values in bytes, the texts of all of them in one table (value-writer.ts), and their
+ * common parts once (frame.ts, slot.ts). The searched columns of each record come first. Platforms' raw payloads are left out, and
  * nothing is ever too long.
  *
  * Benchmark: bench/fast.ts (pack).
@@ -57,7 +57,7 @@ export class Packer {
     this.#lengths.push(this.#out.at - start);
   }
 
-  /** All of it as one piece of memory of its own; then it is empty. */
+  /** Gives the pack as one piece of memory of its own; then the packer is empty. */
   take(): Uint8Array {
     const out = this.#out;
     const glossary = glossaryOf(this.#lengths, this.#frames, out);
@@ -115,10 +115,10 @@ export class Packer {
       if ((frame.runs[i] as FrameRun).has & HAS_OWN_ID) out.count(out.newText(run.id));
     }
     out.latency(dispatch.latencyMs);
-    out.expectAgain(cause); // payloads of what is sent carry it as well
+    out.expectAgain(cause); // payloads of outgoing messages carry it as well
     out.withoutRaw(dispatch.payload, known.payload);
     if (cause !== undefined) out.value(cause, known.cause);
-    out.expectAgain(result); // for a claim it is what the claiming run returned
+    out.expectAgain(result); // for a claim it is the value that the claiming run returned
     if (result !== undefined) out.value(result, known.result);
     if (provenance !== undefined) out.value(provenance, known.provenance);
     for (let i = 0; i < runs.length; i++) this.#writeRest(runs[i] as RunRecord, frame.attempt, known);
@@ -135,7 +135,7 @@ export class Packer {
   }
 }
 
-/** What is left of a record whose values cannot be written. */
+/** The rest of a record whose values cannot be written. */
 function withoutValues(dispatch: DispatchRecord, payload: string): DispatchRecord {
   const runs = dispatch.runs.map((run) => ({ ...run, diff: undefined }));
   return { ...dispatch, payload, result: undefined, provenance: undefined, runs } as DispatchRecord;

@@ -1,4 +1,4 @@
-/** What the writer of a pack remembers of each point that it has seen in it. Benchmark: bench/fast.ts (pack). */
+/** The memory of a pack's writer for each point that it has seen in the pack. Benchmark: bench/fast.ts (pack). */
 import type { DispatchRecord, RunNames } from "../../domain/journal.js";
 import { type Frame, frameOf, isFrameOf } from "./frame.js";
 import { Slot } from "./slot.js";
@@ -6,7 +6,7 @@ import { Slot } from "./slot.js";
 /** Frames of a point. Further ones are not compared: where hooks differ from record to record, so do frames. */
 const MAX_FRAMES = 8;
 
-/** Where the values of a point's records stand. */
+/** The places of the values of a point's records. */
 export class PointMemory {
   readonly point: string;
   readonly payload = new Slot();

@@ -1,9 +1,12 @@
-/** Dispatches as they lie in the journal's file, many together: what one searches by is read without reading all the rest. Benchmark: bench/fast.ts (pack). */
+/**
+ * Dispatches as they are in the journal's file, many together: the searched fields are read without reading all the rest.
+ * Benchmark: bench/fast.ts (pack).
+ */
 import type { DispatchRecord, Outcome, RunRecord } from "../../domain/journal.js";
 import { HAS_ATTEMPT, HAS_DIFF, HAS_ERROR, HAS_PLACE, HAS_REASON, IS_UNANSWERED } from "./frame.js";
 import type { ValueReader } from "./value-reader.js";
 
-/** What a record is searched by. */
+/** The fields by which a record is searched. */
 export interface Header {
   id: string;
   point: string;
@@ -24,12 +27,15 @@ export interface RunHeader {
   ownId: string | undefined;
 }
 
-/** What a dispatch has beside its header and its runs; what is not there has no field in the record. */
+/** The parts of a dispatch beside its header and its runs; an absent part has no field in the record. */
 type Rest = Pick<DispatchRecord, "model" | "latencyMs" | "attempt"> & { readPayload(): unknown } & {
   [Part in "phase" | "cause" | "result" | "provenance"]: DispatchRecord[Part] | undefined;
 };
 
-/** Its payload can be larger than all the rest by far: it is made each time that it is asked for, so that a list of records costs and holds only what is shown of them. */
+/**
+ * Makes a record. Its payload can be larger than all the rest by far: it is made each time that it is asked for, so that a list of
+ * records costs and holds only the parts that are shown.
+ */
 export function recordOf(
   { id, point, at, outcome, isDryRun, conversation, messageId }: Header,
   { model, latencyMs, readPayload, attempt, phase, cause, result, provenance }: Rest,
@@ -57,7 +63,7 @@ export function recordOf(
   };
 }
 
-/** `has`: what of a run is there to read. */
+/** `has`: flags of the parts of a run that are there to read. */
 export function readRun(
   { hookId, position, outcome, latencyMs, ownId }: RunHeader,
   pluginId: string | undefined,

@@ -1,7 +1,7 @@
 /**
- * What the writer of a pack remembers of one place in what it writes: the payload of a point, the `message` in it, the `text` in that.
- * Records of a point look alike. So the keys of an object are compared with those that stood there last, one by one in their
- * order, which needs no look into the table of texts, and stand in the pack once, as a shape; and a text that is the same
+ * The memory of a pack's writer for one place in the records: the payload of a point, the `message` in it, the `text` in that.
+ * Records of a point look alike. So the keys of an object are compared with the last keys at this place, one by one in their
+ * order, which needs no look into the table of texts, and are written in the pack once, as a shape; and a text that is the same
  * again need not be looked up.
  *
  * Benchmark: bench/fast.ts (pack).
@@ -12,7 +12,7 @@ const MAX_KEYS = 48;
 const MAX_BRANCHES = 16;
 
 export class Slot {
-  /** The text that stood here last, and how it was written. */
+  /** The last text at this place, and how it was written. */
   text: string | undefined = undefined;
   written = 0;
   /** The shape of objects whose last key this is; -1 when there was none. */
@@ -36,7 +36,7 @@ export class Slot {
     this.#nth = before === undefined ? 0 : before.#nth + 1;
   }
 
-  /** Where the objects that stand here begin. */
+  /** The start of the objects at this place. */
   get inside(): Slot {
     this.#inside ??= new Slot();
     return this.#inside;
@@ -51,7 +51,7 @@ export class Slot {
     return other;
   }
 
-  /** One that was not known; undefined when this is no shape any more. */
+  /** Adds a next key that was not known; undefined when this is no shape any more. */
   branch(key: string, place: number): Slot | undefined {
     if (this.#nth >= MAX_KEYS || (this.#branches?.size ?? 0) >= MAX_BRANCHES) return undefined;
     const next = new Slot(key, place, this);

@@ -1,11 +1,11 @@
-/** Reads what value-writer.ts wrote. Benchmark: bench/fast.ts (pack). */
+/** Reads the bytes that value-writer.ts wrote. Benchmark: bench/fast.ts (pack). */
 import { ABSENT, AGAIN, FALSE, INTEGER, LIST, NEAR, NULL, NUMBER, OBJECT, SHAPED, TEXT, TRUE } from "./value-tags.js";
 
 export class ValueReader {
   readonly bytes: Buffer;
   readonly #textAt: (place: number) => string;
   at: number;
-  /** As the writer had them. */
+  /** `time` and `shapes` have the values that the writer had. */
   time = 0;
   readonly shapes: (readonly number[])[] = [];
 
@@ -43,7 +43,7 @@ export class ValueReader {
     return (begin & 7) === INTEGER ? (begin >>> 3) / 1000 : this.#double();
   }
 
-  /** Undefined for what JSON leaves out. */
+  /** Undefined for a value that JSON leaves out. */
   value(): unknown {
     const begin = this.count();
     switch (begin & 7) {
@@ -126,7 +126,7 @@ export class ValueReader {
   }
 }
 
-/** As JSON.parse does, also for a key that is called `__proto__`. */
+/** Sets a field as JSON.parse does, also for a key that is called `__proto__`. */
 function setOwn(object: object, key: string, value: unknown): void {
   if (value === undefined) return;
   Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });

@@ -1,10 +1,10 @@
 /**
- * Writes JSON values as bytes, with their texts in a table beside them, each text once, and the keys of objects as shapes. What
- * is recorded of a message repeats itself (keys, ids, the message in every dispatch), so this is shorter than JSON by three
+ * Writes JSON values as bytes, with their texts in a table beside them, each text once, and the keys of objects as shapes. The
+ * records of a message repeat themselves (keys, ids, the message in every dispatch), so this is shorter than JSON by three
  * quarters, and quicker to write.
  *
- * A value begins with a number: a tag in its lowest bits, and above them what the tag says. It is given with the slot where it
- * stands (slot.ts), which makes no difference to what is read back.
+ * A value starts with a number: a tag in its lowest bits, and above them the content for the tag. It is given with the slot of its
+ * place (slot.ts), which makes no difference to the value that is read back.
  *
  * Benchmark: bench/fast.ts (pack).
  */
@@ -26,7 +26,7 @@ import {
   TRUE,
 } from "./value-tags.js";
 
-/** What one step writes at most, without looking whether there is room. */
+/** The most bytes that one step writes without checking for room. */
 const ROOM = 32;
 /** Deeper values are looked at for cycles. */
 const TRUSTED_DEPTH = 64;
@@ -41,7 +41,7 @@ export interface Mark {
 }
 
 export class ValueWriter {
-  /** What is written so far ends at `at`. */
+  /** The bytes written so far end at `at`. */
   bytes: Uint8Array;
   at = 0;
   texts: string[] = [];
@@ -51,10 +51,10 @@ export class ValueWriter {
   shapes: (readonly number[])[] = [];
   /** The last time written: large numbers are mostly times, and near to it. */
   time = 0;
-  /** What becomes of each text. */
+  /** Changes each text before it is written. */
   cut: ((text: string) => string) | undefined = undefined;
   #known = new Map<string, number>();
-  /** What is expected again, and where it was written; -1 before it was. */
+  /** The value that is expected again, and where it was written; -1 before it was. */
   #once: object | undefined;
   #onceAt = -1;
   #view: DataView;
@@ -78,7 +78,7 @@ export class ValueWriter {
     return { at: this.at, texts: this.texts.length, chars: this.chars, shapes: this.shapes.length };
   }
 
-  /** What slots know is wrong then. */
+  /** Goes back to a mark. The memory of slots is wrong after this. */
   backTo({ at, texts, chars, shapes }: Mark): void {
     this.at = at;
     this.chars = chars;
@@ -132,7 +132,7 @@ export class ValueWriter {
     else this.#double(ms);
   }
 
-  /** It will come more than once, by itself or inside a value, and not change in between: then it is written once. */
+  /** Announces a value that comes more than once, by itself or inside a value, and does not change in between: it is written once. */
   expectAgain(value: unknown): void {
     this.#once = typeof value === "object" && value !== null ? value : undefined;
     this.#onceAt = -1;
@@ -167,7 +167,7 @@ export class ValueWriter {
     this.#onceAt = start;
   }
 
-  /** What was written from there on does not count. */
+  /** Drops the bytes written from `start` on. */
   #restart(start: number): void {
     this.at = start;
     if (this.#onceAt >= start) this.#onceAt = -1;
@@ -227,14 +227,14 @@ export class ValueWriter {
     this.bytes[start + 1] = begin >>> 7;
   }
 
-  /** Again, from its start, and all that come to stand here. */
+  /** Writes the object again as a table, from its start, and all later objects at this place as tables. */
   #asTable(object: Record<string, unknown>, start: number, at: Slot, depth: number, mayHaveRaw: boolean): void {
     at.inside.isTable = true;
     this.#restart(start);
     this.#table(object, at, depth, mayHaveRaw);
   }
 
-  /** With its keys. All values of such an object look alike. */
+  /** Writes an object with its keys. All values of such an object look alike. */
   #table(object: Record<string, unknown>, at: Slot, depth: number, mayHaveRaw: boolean): void {
     const start = this.at;
     this.count(OBJECT);
@@ -259,7 +259,7 @@ export class ValueWriter {
     else this.value(part, slot, depth + 1);
   }
 
-  /** Dates, instances of classes, and what may have no end: as JSON.stringify understands them. Throws for a cycle. */
+  /** Writes dates, instances of classes, and values that may have no end as JSON.stringify understands them. Throws for a cycle. */
   #asJson(value: object, slot: Slot, mayHaveRaw: boolean): void {
     const json = JSON.stringify(value);
     const plain: unknown = json === undefined ? undefined : JSON.parse(json);
@@ -288,7 +288,7 @@ export class ValueWriter {
   }
 }
 
-/** What JSON writes key by key, unless it has a way of its own (`toJSON`). */
+/** Whether JSON writes the object key by key, unless it has a way of its own (`toJSON`). */
 function isPlain(value: object): value is Record<string, unknown> {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;

@@ -1,4 +1,4 @@
-/** /api/v1/alerts: what is late or broken, and what one does about it. */
+/** /api/v1/alerts: alerts about late or broken things, and the actions on them. */
 import { z } from "zod";
 import { ALERT_STATES, SEVERITIES } from "../../domain/alerts/alert.js";
 import { page, pageNumber, pageSize, time } from "./answers.js";

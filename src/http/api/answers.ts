@@ -1,4 +1,4 @@
-/** What /api/v1 answers. Times are milliseconds since the epoch; what people wrote is masked, secrets are never shown. */
+/** The answers of /api/v1. Times are milliseconds since the epoch; texts of people are masked, secrets are never shown. */
 import { z } from "zod";
 import { AUTOMATION_RUN_STATUSES } from "../../domain/automation.js";
 import { OUTCOMES } from "../../domain/journal.js";
@@ -16,7 +16,7 @@ export const pageSize = (max: number, usual: number) =>
 
 export const page = { total: z.number(), page: z.number(), pages: z.number() };
 
-/** What became of what a run handed to the outbox: it is sent after the run has ended. */
+/** The fate of the deliveries that a run handed to the outbox: they are sent after the run has ended. */
 const effect = {
   withheld: z
     .array(
@@ -80,7 +80,7 @@ export const brokenHook = z.object({
   problems: z.array(z.object({ path: z.string(), message: z.string(), place: z.string() })),
 });
 
-/** A hook that stands in a file. */
+/** A hook that is defined in a file. */
 const definition = z.object({
   description: z.string().optional(),
   trigger: z.looseObject({ kind: z.string() }),
@@ -185,7 +185,7 @@ const attempt = z.object({
   output: z.unknown().optional(),
 });
 
-/** A run of a configured hook. What programs printed is for owners. */
+/** A run of a configured hook. Only owners see the output of programs. */
 export const hookRun = z.object({
   id: z.string(),
   hookId: z.string(),
@@ -214,7 +214,7 @@ export const hookRun = z.object({
 
 export const listedRun = hookRun.omit({ payload: true });
 
-/** One run of a configured hook: `kind` distinguishes it from a dispatch. */
+/** A single run of a configured hook: `kind` distinguishes it from a dispatch. */
 export const oneHookRun = hookRun.extend({
   kind: z.literal("run"),
 });

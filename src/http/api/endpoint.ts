@@ -1,6 +1,6 @@
 /**
- * An endpoint of /api/v1: an operator command under an address of its own, with everything it takes and answers declared. Roles,
- * audit, masking and the work itself are the command's, so that no entrance allows what another refuses.
+ * An endpoint of /api/v1: an operator command under an address of its own, with everything it takes and answers declared. The command
+ * does the work and checks roles, audit and masking, so that no entrance allows an action that another refuses.
  */
 import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
@@ -14,7 +14,7 @@ import { personRoute, type Route } from "../route.js";
 export const API_ROOT = "/api/v1";
 
 export interface Endpoint extends Route {
-  /** What the OpenAPI document tells besides. */
+  /** Further facts for the OpenAPI document. */
   readonly id: string;
   readonly schemas: {
     readonly headers?: z.ZodType;
@@ -41,11 +41,11 @@ interface Declaration<P, Q, B, A> {
   params?: z.ZodType<P>;
   query?: z.ZodType<Q>;
   body?: z.ZodType<B>;
-  /** Its answer takes long to make, as that of each GET may: one person may have few of them under way. */
+  /** The answer takes long to make, as that of each GET may: one person may have few of them under way. */
   isLong?: true;
-  /** It creates something: the same request twice, by its Idempotency-Key, creates it once. */
+  /** The request creates something: sent twice with the same Idempotency-Key, it creates it once. */
   creates?: true;
-  /** What the command gives as data; fields that it does not name are left out. */
+  /** The schema of the command's data; fields that the schema does not name are left out. */
   answer: z.ZodType<A>;
   command(given: Given<P, Q, B>): { name: string; options: Record<string, OptionValue | undefined> };
 }
@@ -121,7 +121,7 @@ function givenOptions(options: Record<string, OptionValue | undefined>): Record<
   return given;
 }
 
-/** A hook that failed is an answer; a command that could not do what it was asked is an error. */
+/** A hook that failed is an answer; a command that could not do its work is an error. */
 function dataOf({ message, data, outcome }: CommandAnswer): unknown {
   if (outcome === "refused") throw new HookgateError({ code: "FORBIDDEN", message: message.text });
   const error = errorIn(data);

@@ -1,4 +1,4 @@
-/** /api/v1/hooks: what is installed, switching it, and firing it. */
+/** /api/v1/hooks: the installed hooks, switching them, and firing them. */
 import { z } from "zod";
 import {
   brokenHook,

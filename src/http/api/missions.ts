@@ -1,4 +1,4 @@
-/** /api/v1/missions, /gates and /schedules: plans that are carried out, what holds them up, and when they begin by themselves. */
+/** /api/v1/missions, /gates and /schedules: plans that are carried out, the gates that hold them up, and when they start by themselves. */
 import { z } from "zod";
 import { gateState, groupState, MISSION_STATUSES, missionReport } from "../../domain/orchestrator/mission.js";
 import { TASK_STATUSES } from "../../domain/orchestrator/task.js";

@@ -1,4 +1,4 @@
-/** /api/v1/runs: what fired, what came of it, and firing it once more. */
+/** /api/v1/runs: runs, their results, and firing them again. */
 import { z } from "zod";
 import { dispatch, listedDispatch, listedRun, oneHookRun, page, pageNumber, pageSize } from "./answers.js";
 import { endpoint } from "./endpoint.js";

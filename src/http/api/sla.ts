@@ -1,4 +1,4 @@
-/** /api/v1/sla: what is due when, and how well targets are met. */
+/** /api/v1/sla: due times, and how well targets are met. */
 import { z } from "zod";
 import { SLA_MEASURES } from "../../domain/alerts/sla.js";
 import { page, pageNumber, pageSize, time } from "./answers.js";

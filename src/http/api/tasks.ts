@@ -1,4 +1,4 @@
-/** /api/v1/tasks: work for programs, agents and people, and what becomes of it. */
+/** /api/v1/tasks: work for programs, agents and people, and its results. */
 import { z } from "zod";
 import { task as storedTask, TASK_STATUSES } from "../../domain/orchestrator/task.js";
 import { page, pageNumber, pageSize, time } from "./answers.js";
@@ -200,7 +200,7 @@ export const taskEndpoints = [
   says("noteOnTask", "Adds a note to a task and passes it on to the other side.", "note"),
 ];
 
-/** What is no time is refused by the command, with how it is written. */
+/** The command refuses a number that is no time, and shows how a time is written. */
 function dueText(given: string | number | undefined): string | undefined {
   if (typeof given !== "number") return given;
   return Math.abs(given) <= 8.64e15 ? new Date(given).toISOString() : String(given);

@@ -10,7 +10,7 @@ const threadId = z
   .string()
   .regex(/^\d{1,15}$/)
   .optional();
-/** One emoji, as a platform would send it: pictographs, flags and key caps, with their joiners. */
+/** A single emoji, as a platform would send it: pictographs, flags and key caps, with their joiners. */
 const emoji = z
   .string()
   .max(40)

@@ -39,7 +39,7 @@ export const probeRoutes = [
   }),
 ];
 
-/** So long a platform may take to connect at start before the others are ready without it. */
+/** The time that a platform may take to connect at start before the others are ready without it. */
 const CONNECTING_MS = 5_000;
 
 /** Away, or online with a remark that an operator must act on. */

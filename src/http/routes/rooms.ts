@@ -1,4 +1,4 @@
-/** Rooms of the web chat and what was said in them. */
+/** Rooms of the web chat and their messages. */
 import { z } from "zod";
 import { webAddress } from "../../domain/chat/address.js";
 import { needWeb, personRoute } from "../route.js";
@@ -14,7 +14,7 @@ export const roomRoutes = [
       "The rooms that the current user can see, with `listens`: `always`, `mention` (only messages that mention the gateway are answered) or `never`; with `takesCopies`, when `gateway.default_route` forwards messages to it; and `seq`, the place from which `/api/events?after=` continues.",
     async handle(parts, { person }) {
       const web = needWeb(parts);
-      // First the place in the changes, then what is there: what comes in between is told twice, never lost.
+      // First the place in the changes, then the rooms: a change in between is sent twice, never lost.
       const seq = await web.lastSeq();
       const rooms = await web.rooms(person);
       return {

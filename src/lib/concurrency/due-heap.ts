@@ -1,10 +1,10 @@
-/** Keys by when they fall due, then by when that was last set: a binary heap in which a key stands once and can be moved. */
+/** Keys by when they fall due, then by when that was last set: a binary heap in which a key is once and can be moved. */
 
 interface Entry<K = unknown> {
   readonly key: K;
   dueAt: number;
   order: number;
-  /** Where it stands in the heap. */
+  /** Its place in the heap. */
   at: number;
 }
 

@@ -1,4 +1,4 @@
-/** Counts what is under way, so that others can wait for its end. */
+/** Counts the work under way, so that others can wait for its end. */
 import type { Clock } from "../time/clock.js";
 import { within } from "./within.js";
 
@@ -10,7 +10,7 @@ export class InFlight {
     return this.#count;
   }
 
-  /** One more, until `end` is called. */
+  /** Counts one more piece of work, until `end` is called. */
   start(): void {
     this.#count++;
   }

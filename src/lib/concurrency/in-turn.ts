@@ -1,4 +1,4 @@
-/** One after the other: each piece of work starts when the one before it ended, well or badly. */
+/** Runs pieces of work one after the other: each starts when the one before it ended, well or badly. */
 export function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
@@ -10,7 +10,7 @@ export function inTurn(): <T>(work: () => Promise<T>) => Promise<T> {
   };
 }
 
-/** The same for each key: work of one key takes turns, and that of other keys does not wait for it. An idle key is forgotten. */
+/** Like `inTurn`, for each key: the work of one key takes turns; work of other keys does not wait for it. An idle key is forgotten. */
 export class InTurnByKey<K> {
   readonly #last = new Map<K, Promise<unknown>>();
 

@@ -1,4 +1,4 @@
-/** Work that serves all who ask for it before it begins: who asks while it is under way has to wait for the next. */
+/** Work that serves all callers that ask for it before it starts: a caller that asks while it is under way waits for the next. */
 export function joined<T>(work: () => Promise<T>): () => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   let next: Promise<T> | undefined;

@@ -1,4 +1,4 @@
-/** What many starts never need is made, or loaded, when it is needed first. */
+/** Makes or loads a value when it is needed first, because many starts never need it. */
 import { createRequire } from "node:module";
 
 const load = createRequire(import.meta.url);

@@ -1,7 +1,7 @@
 /**
- * One object a key (a conversation, a lane), made when it is first asked for. It stays when it is idle, because the next message is
- * mostly of the same conversation: nothing is deleted and set again with every message. When there are many, those that are idle are left
- * behind all at once, with the map; so callers may not hold on to an idle one.
+ * One object per key (a conversation, a lane), made when it is first asked for. An idle object stays, because the next message is
+ * mostly of the same conversation: nothing is deleted and set again with every message. When there are many objects, the idle ones
+ * are left behind all at once, with the map; so callers may not hold on to an idle one.
  */
 const FEW = 1_000;
 
@@ -10,7 +10,7 @@ export class PerKey<V extends object> {
   readonly #isIdle: (value: V) => boolean;
   #all = new Map<string, V>();
   readonly #few: number;
-  /** So many, and the idle ones are looked for. */
+  /** At this number of objects the idle ones are looked for. */
   #many: number;
 
   constructor(make: (key: string) => V, isIdle: (value: V) => boolean, few = FEW) {

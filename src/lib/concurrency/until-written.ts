@@ -1,4 +1,4 @@
-/** Writes down what was done, again and again when the disk is full: it is not forgotten for that, and not done again. */
+/** Writes down how a run ended, again and again when the disk is full: the run is neither forgotten nor done again. */
 import { errorMessage, HookgateError } from "../errors.js";
 import type { Logger } from "../logger.js";
 import { backoffMs } from "../time/backoff.js";
@@ -12,7 +12,7 @@ export interface WriteAgain {
 }
 
 const PAUSES = { firstMs: 500, maxMs: 30_000 };
-/** Where another try need not help. What passes, such as a full disk, is waited for until the stop. */
+/** For failures that another try may not help. A failure that passes, such as a full disk, is waited for until the stop. */
 const MAX_TRIES = 20;
 
 /** Writes how a run ended. `run`: names it in the log. */

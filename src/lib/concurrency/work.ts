@@ -1,7 +1,7 @@
 /**
  * The `Work` of domain/work.ts in one process (lib does not import domain, so it only has its shape): a queue of keys, first
  * come first served, at most `maxParallel` under way, each key one at a time; and one timer for the next key that falls due.
- * What there is to do stays in the store; losing all of this loses nothing.
+ * The store keeps the work to do; losing all of this loses nothing.
  */
 
 import { errorMessage } from "../errors.js";
@@ -20,7 +20,7 @@ export interface KeyedWorkOptions {
 }
 
 export interface WorkOptions extends KeyedWorkOptions {
-  /** Does what is due for a key. A number = it is called again at that time (ms since the epoch). */
+  /** Does the work that is due for a key. A number = it is called again at that time (ms since the epoch). */
   processDue: (key: string) => Promise<number | undefined>;
   /** Keys under way at once, at most. */
   maxParallel: number;
@@ -29,7 +29,7 @@ export interface WorkOptions extends KeyedWorkOptions {
 
 const BACKOFF: Backoff = { firstMs: 500, maxMs: 60_000 };
 
-/** What this keeps for a key. Its owner keeps one object per key, and may forget it while it is idle. */
+/** The state of one key. Its owner keeps one object per key, and may forget it while it is idle. */
 export abstract class Key {
   readonly key: string;
   readonly share: Share;
@@ -44,7 +44,7 @@ export abstract class Key {
     this.share = share;
   }
 
-  /** Does what is due for it. A number = it is called again at that time (ms since the epoch). */
+  /** Does the work that is due for it. A number = it is called again at that time (ms since the epoch). */
   abstract processDue(): Promise<number | undefined>;
 
   get isIdle(): boolean {
@@ -57,7 +57,7 @@ export class Share {
   readonly maxParallel: number;
   readonly logger: Logger;
   active = 0;
-  /** What waits for room, in order, from `#first` on. */
+  /** The keys that wait for room, in order, from `#first` on. */
   #waiting: Key[] = [];
   #first = 0;
 
@@ -156,7 +156,7 @@ export class KeyedWork {
     else if (key.phase !== "waiting") this.#plan(key, atMs);
   }
 
-  /** Takes a key that is idle, when there is room for it at once: no pass begins until the job that its caller owes to `run` has ended. */
+  /** Takes a key that is idle, when there is room for it at once: no pass starts until the job that its caller owes to `run` has ended. */
   claim(key: Key): boolean {
     const { share } = key;
     if (this.#isStopped || !key.isIdle || share.depth.waiting > 0 || !share.hasRoom) return false;
@@ -247,12 +247,12 @@ export class KeyedWork {
     }
     key.phase = "idle";
     key.nextAt = NEVER;
-    // One that failed is not idle for long, so its back-off grows.
+    // A key that failed is not idle for long, so its back-off grows.
     if (nextAt < NEVER) this.#plan(key, nextAt);
     if (key.share.depth.waiting > 0) this.#schedulePump();
   }
 
-  /** The clock was set: what waits keeps its length, and the timer is set anew for what falls due earlier now. */
+  /** The clock was set: waits keep their length, and the timer is set again for keys that fall due earlier now. */
   #stepped(stepMs: number): void {
     if (this.#options.isWaiting) {
       const later = this.#later.all();
@@ -267,7 +267,7 @@ export class KeyedWork {
     this.#armTimer();
   }
 
-  /** One timer, for the key that is due first. */
+  /** Arms one timer, for the key that is due first. */
   #armTimer(): void {
     const dueAt = this.#later.first?.dueAt ?? NEVER;
     if (dueAt === this.#timerAt) return;

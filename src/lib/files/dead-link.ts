@@ -1,9 +1,9 @@
-/** Symbolic links that lead nowhere: to a volume that is not mounted, or to what was deleted. */
+/** Symbolic links that lead nowhere: to a volume that is not mounted, or to a deleted file or folder. */
 import { readlinkSync, realpathSync, statSync } from "node:fs";
 import { dirname, resolve, sep } from "node:path";
 import { isMissing } from "./list-folder.js";
 
-/** Where the link leads, when nothing is there. Undefined for a link that leads to something, and for what is no link. */
+/** Where the link leads, when nothing is there. Undefined for a link that leads to something, and for a path that is no link. */
 export function deadLinkTarget(path: string): string | undefined {
   return isMissing(path) ? linkTarget(path) : undefined;
 }
@@ -11,11 +11,11 @@ export function deadLinkTarget(path: string): string | undefined {
 export interface DeadLink {
   /** The link to repair. */
   path: string;
-  /** What follows its name, with what to do. */
+  /** The text that follows its name, with a remedy. */
   message: string;
 }
 
-/** `restore`: what brings back what is missing; `wanted`: where the link is to lead. Undefined as above. */
+/** `restore`: a way to bring back the missing file; `wanted`: where the link should lead. Undefined as above. */
 export function deadLinkAt(
   path: string,
   { restore, wanted }: { restore: string; wanted: string },
@@ -55,10 +55,10 @@ function linkToItsFolder(path: string): string | undefined {
   }
 }
 
-/** Undefined for what is no link. */
+/** Undefined for a path that is no link. */
 export function linkTarget(path: string): string | undefined {
   try {
-    // The folder may be a link itself: then `..` begins at the folder that it leads to.
+    // The folder may be a link itself: then `..` starts at the folder that it leads to.
     return resolve(realpathSync(dirname(path)), readlinkSync(path));
   } catch {
     return undefined;

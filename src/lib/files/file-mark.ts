@@ -3,7 +3,7 @@ import { type Stats, statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 
 export interface FileMark {
-  /** Identifies what a link leads to. A number of the disk is used again for a new file; the time at which that was made differs. */
+  /** Identifies the file that a link leads to. A disk uses a number again for a new file, but the time of its creation differs. */
   readonly identity: string;
   readonly content: string;
 }

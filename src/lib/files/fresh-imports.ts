@@ -1,4 +1,4 @@
-/** A changed module is loaded anew, with the local files that it imports. Packages stay as they are. */
+/** Loads a changed module again, with the local files that it imports. Packages stay as they are. */
 import { realpathSync, statSync } from "node:fs";
 import * as nodeModule from "node:module";
 import { dirname, resolve, sep } from "node:path";
@@ -47,7 +47,7 @@ function isFile(path: string): boolean {
   try {
     return statSync(path).isFile();
   } catch {
-    return false; // it is not there, or its folder may not be entered: importing it says which
+    return false; // it is not there, or its folder may not be entered: importing it shows which
   }
 }
 
@@ -56,7 +56,7 @@ export function realPath(file: string): string {
   try {
     return realpathSync(file);
   } catch {
-    return file; // importing it says why
+    return file; // importing it shows why
   }
 }
 
@@ -66,14 +66,15 @@ function textOf(file: string): string {
   try {
     return readTextFile(file);
   } catch {
-    // A module that is named without its extension, no file, or one that is not there: importing it says so.
+    // A module that is named without its extension, no file, or one that is not there: importing it shows this.
     return "";
   }
 }
 
 /**
- * To be called before a module is imported with `?version=` in its address: what it imports by a relative path gets the same version, and
- * `require` forgets these files. A module that imports no local file needs nothing. Node 20 resolves all imports in another thread from then on.
+ * Must be called before a module is imported with `?version=` in its address: its imports by a relative path get the same version, and
+ * `require` forgets these files. A module that imports no local file does not need it. Node 20 resolves all imports in another thread
+ * from then on.
  */
 export function importAnew(files: readonly string[]): void {
   const { cache } = nodeModule.createRequire(import.meta.url);
@@ -107,7 +108,7 @@ let isRegistered = false;
 
 const realAddress = (url: URL): string => pathToFileURL(realpathSync(url)).href;
 
-/** Stands alone, because Node 20 gets its text. What is not there is left as it is, for Node to say so. */
+/** Uses no code around it, because Node 20 gets its text. A missing file is left as it is, so that Node reports it. */
 function withoutLinks(specifier: string, parent: string | undefined, addressAt: (url: URL) => string): string {
   if (!/^file:.*\?version=[\w.-]+$/.test(parent ?? "") || !/^\.{1,2}\/[^?#]*$/.test(specifier)) return specifier;
   try {
@@ -117,7 +118,7 @@ function withoutLinks(specifier: string, parent: string | undefined, addressAt: 
   }
 }
 
-/** Stands alone, because Node 20 gets its text. */
+/** Uses no code around it, because Node 20 gets its text. */
 function sameVersion<R extends Resolved>(resolved: R, specifier: string, parent: string | undefined): R {
   const version = /\?version=[\w.-]+$/.exec(parent ?? "")?.[0];
   const isLocal = version !== undefined && /^\.{1,2}\//.test(specifier) && /^file:[^?#]*$/.test(resolved.url);

@@ -1,4 +1,4 @@
-/** Folders and files that people write. What may not be read, or not at the moment, is never taken for what is not there. */
+/** Folders and files that people write. One that cannot be read, or not at the moment, is never taken for a missing one. */
 import { closeSync, constants, type Dirent, opendirSync, openSync, readdirSync, statSync } from "node:fs";
 import { opendir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -27,7 +27,7 @@ export function isNoFolder(path: string): boolean {
   }
 }
 
-/** What is in a folder; nothing when it is missing. `unread`: why that is not known, and what to do. */
+/** The entries of a folder; none when it is missing. `unread`: why they are not known, and what to do. */
 export function listFolder(path: string): { entries: Dirent[]; unread?: string } {
   try {
     return { entries: readdirSync(path, { withFileTypes: true }) };
@@ -36,7 +36,7 @@ export function listFolder(path: string): { entries: Dirent[]; unread?: string }
   }
 }
 
-/** The names in a folder; none when it is missing or cannot be listed, which is reported by what opens a file in it. */
+/** The names in a folder; none when it is missing or cannot be listed: code that opens a file in it reports that. */
 export function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);

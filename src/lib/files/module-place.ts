@@ -13,7 +13,7 @@ export function placeInOrBelow(error: unknown, { file }: Module): string {
   return file === undefined ? "" : firstPlace(error, localFiles(file), file);
 }
 
-/** Node tells an importer what is wrong with a module's syntax, and only its own check tells where: in it, or in a local file that it imports. */
+/** Node shows an importer the syntax error of a module, but only its own check shows the place: the module or a local import of it. */
 export async function placeOfSyntaxError({ file }: Module): Promise<string> {
   if (file === undefined) return "";
   const { execFile } = await import("node:child_process");
@@ -64,7 +64,7 @@ export function unreadFileOf(path: string): string | undefined {
   return undefined;
 }
 
-/** The module itself by its name, what it imports as seen from it. */
+/** The module itself by its name, its imports by their paths from it. */
 function shownFile(file: string, own: string): string {
   return file === own ? basename(file) : relative(dirname(realPath(own)), file);
 }

@@ -11,7 +11,7 @@ export function makePrivateFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
   } catch (thrown) {
-    // On a read-only disk Node says only that the folder does not exist.
+    // On a read-only disk Node reports only that the folder does not exist.
     requireWritable(nearestExisting(folder));
     throw thrown;
   }

@@ -20,7 +20,7 @@ function escaped(folder: string): string {
   return folder.replace(/[^\w/]|_/g, (sign) => `\\\\?${sign.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&")}`);
 }
 
-/** The same value with each of its texts changed; what is not plain data is left. */
+/** A copy of the value with each of its texts changed; parts that are not plain data are left. */
 export function mapTexts<T>(value: T, change: (text: string) => string): T {
   return map(value, change) as T;
 }

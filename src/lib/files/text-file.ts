@@ -5,7 +5,7 @@ import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 
 export const MAX_TEXT_BYTES = 5_000_000;
 
 /**
- * Throws also for what is no regular file, because reading a pipe or a device may never end; for a file that is larger than
+ * Throws also for a path that is no regular file, because reading a pipe or a device may never end; for a file that is larger than
  * `MAX_TEXT_BYTES`; and for UTF-16, whose text would be unreadable.
  */
 export function readTextFile(path: string): string {
@@ -31,7 +31,7 @@ function readRegularFile(path: string): Buffer {
   }
 }
 
-/** One byte more than the limit shows that a file is larger, regardless of the size that the system names. */
+/** Reads one byte more than the limit, which shows that a file is larger, regardless of the size that the system names. */
 function upToLimit(file: number): Buffer {
   const chunks: Buffer[] = [];
   for (let size = 0; size <= MAX_TEXT_BYTES; ) {
@@ -44,7 +44,7 @@ function upToLimit(file: number): Buffer {
   return Buffer.concat(chunks);
 }
 
-/** What is no regular file, in words; undefined for what is one. */
+/** The kind of something that is no regular file, in words; undefined for a regular file. */
 function specialKindOf(stats: Stats): string | undefined {
   if (stats.isFile()) return undefined;
   if (stats.isDirectory()) return "a folder";

@@ -2,7 +2,7 @@
 import { toString as textOf } from "mdast-util-to-string";
 import type { PhrasingContent, Root, RootContent } from "./nodes.js";
 
-/** What no reader sees, so that it cannot split a name in two. */
+/** Characters that no reader sees. They are removed, so that they cannot split a name in two. */
 const UNSEEN = /\p{Cf}/gu;
 const DOTS = /[\u3002\uff61]/g;
 /** `bank.com`, `10.0.0.1`; not `1.2.3` or `etc.` */

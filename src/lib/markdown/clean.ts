@@ -1,4 +1,4 @@
-/** What no platform can carry is replaced before anything else: lone surrogates, NUL; line ends become `\n`. */
+/** Replaces characters that no platform can carry, before anything else: lone surrogates, NUL. Line ends become `\n`. */
 
 const UNCLEAN = /[\0\r]|\p{Surrogate}/u;
 

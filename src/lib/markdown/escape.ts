@@ -23,15 +23,18 @@ export function literalMarkdown(text: string): string {
 }
 
 const MARKS = /(?<![a-z])((?:https?:\/\/|www\.)\S+)|_+|[\\`*~[\]<|]/giu;
-/** What the parser takes for one whole, marks included. */
+/** An address that the parser takes as a whole, marks included. */
 const SAFE_ADDRESS = /^https?:\/\/[a-z0-9-]+(\.[a-z0-9-]+)*(:\d+)?([/?#][^\\`*~[\]<|]*)?$/i;
 
-/** What platforms show in their own way, escaped or not: a moment, a person, a channel, an emoji, a command. A character without width keeps its parts apart. */
+/**
+ * A token that platforms show in their own way, escaped or not: a moment, a person, a channel, an emoji, a command. A character
+ * without width keeps its parts apart.
+ */
 const TOKEN = /^<(?:t:-?\d|@[!&]?\d|#\d|id:\w|a?:\w+:\d|\/[\p{L}\p{N}_' -]+:\d)/u;
 const TOKEN_MAX = 130;
 
 const escaped = (text: string) => text.replace(/[\\`*~[\]<|_]/g, "\\$&");
-/** In an address a backslash would be shown. This one is none to the parser, until its text is read without the backslashes. */
+/** In an address a backslash would be shown. The parser takes this text for no address, until it is read without the backslashes. */
 const brokenUp = (address: string) => escaped(address).replace(/(https?|www)(?=[:.])/gi, "$1\\");
 
 /** Cut so that a table fits a phone and a paragraph stays a paragraph. */
@@ -45,13 +48,13 @@ export function plainLine(text: string, maxCharacters = 300): string {
   return clip(withoutTurns(text.replace(/\s+/g, " ")).trim(), maxCharacters).replace(/[\\`*_~[\]<>|#@]/g, "\\$&");
 }
 
-/** The same with its lines kept, each in a quote: none of them passes for a line of ours. */
+/** Like `plainLine`, with the lines kept, each in a quote: none of them passes for a line of ours. */
 export function quotedLines(text: string, maxCharacters: number): string {
   const lines = clip(text.trim(), maxCharacters).split(LINE_BREAK);
   return lines.map((line) => `> ${withoutListMark(plainLine(line, maxCharacters))}`.trimEnd()).join("\n");
 }
 
-/** What stands behind `Ann: `: one line as it is, several in a quote. */
+/** The text behind `Ann: `: one line as it is, several lines in a quote. */
 export function saidText(text: string, maxCharacters: number): string {
   return LINE_BREAK.test(text.trim()) ? `\n${quotedLines(text, maxCharacters)}` : plainLine(text, maxCharacters);
 }

@@ -209,7 +209,7 @@ class Writer {
     this.#styled(language === undefined ? { kind: "pre" } : { kind: "pre", language }, () => this.#write(value));
   }
 
-  /** A kind inside itself says nothing new: it stays one span, so that depth is bounded by the number of kinds. */
+  /** A style inside the same style changes nothing: it stays one span, so that depth is bounded by the number of kinds. */
   #styled(style: Style, write: () => void): void {
     if (this.#open.has(style.kind)) {
       write();

@@ -1,6 +1,6 @@
 /**
  * A small, safe subset of HTML → the same tree: b strong i em u s del code pre a br p div blockquote ul ol li h1–h6 hr and
- * tg-spoiler. Other tags are left out and what they hold stays; comments go. Linear in the size of the text.
+ * tg-spoiler. Other tags are left out and their content stays; comments are removed. Linear in the size of the text.
  */
 import { clean } from "./clean.js";
 import type { PhrasingContent, Root, RootContent } from "./nodes.js";

@@ -1,4 +1,4 @@
-/** What a message says, read once: its text in its format, and its card as blocks for platforms without cards. */
+/** The content of a message, read once: its text in its format, and its card as blocks for platforms without cards. */
 import { writeAddresses } from "./addresses.js";
 import { clean, isBlank } from "./clean.js";
 import { type FlattenOptions, flatten } from "./flatten.js";
@@ -24,7 +24,7 @@ export interface CardContent {
 
 const TONE_MARKS = { neutral: "", good: "✅ ", warning: "⚠️ ", bad: "❌ " };
 
-/** What the parser would make a link of. */
+/** Signs of an address, which the parser would make a link of. */
 const ADDRESS = /:\/\/|www\.|@/;
 
 /** `showAddresses`: of every link; otherwise only of those whose text is another address. */
@@ -53,7 +53,7 @@ export function readRich(
 export function cardTree(card: CardContent): Root {
   const children: RootContent[] = [];
   const title = clean(card.title ?? "");
-  // A title that begins with a sign of its own needs no other.
+  // A title that starts with a sign of its own needs no other.
   const mark = /^\p{Extended_Pictographic}/u.test(title) ? "" : TONE_MARKS[card.tone ?? "neutral"];
   if (title || card.url) {
     const label = title || (card.url as string);
@@ -77,7 +77,7 @@ export function cardTree(card: CardContent): Root {
   return { type: "root", children };
 }
 
-/** One line a field; a value of several blocks goes below its name. */
+/** Writes each field on one line; a value of several blocks goes below its name. */
 function fieldList(fields: readonly { name: string; value: string }[]): RootContent {
   const lines = fields.map(({ name, value }): RootContent[] => {
     const blocks = readTree(value).children;
@@ -90,7 +90,7 @@ function fieldList(fields: readonly { name: string; value: string }[]): RootCont
   return { type: "section", children: lines.flat() };
 }
 
-/** One below the other, with an empty line between. */
+/** Joins parts one below the other, with an empty line between. */
 export function joinRich(parts: readonly RichText[]): RichText {
   const [first, ...rest] = parts.filter((part) => !isBlank(part.text));
   if (!first) return plainRich("");

@@ -1,5 +1,5 @@
 /**
- * Markdown text → tree. Linear in the size of the text: what would make the parser slow (a paragraph of nothing but
+ * Markdown text → tree. Linear in the size of the text: text that would make the parser slow (a paragraph of nothing but
  * delimiters, a line nested twenty deep) is kept as literal text, and long texts are read block by block.
  */
 import type { Code, Image, Link, List } from "mdast";
@@ -16,8 +16,8 @@ const GROUP_MAX = 16_384;
 /** Delimiters in one block; the parser's time grows with their square. */
 const DELIMITERS_MAX = 600;
 /**
- * What one text may cost: a line or a character that may start markup is 1, other marks as measured. What comes after that is literal text,
- * so that no message stops the event loop for long.
+ * The highest cost of one text: a line or a character that may start markup costs 1, other marks as measured. The text after that is
+ * literal, so that no message stops the event loop for long.
  */
 const COST_MAX = 4_000;
 /** A mark of a list, quote or heading. */
@@ -32,9 +32,9 @@ const BREAK_COST = 3;
 const TABLE_LINE_COST = 4;
 /** Two columns can be one more level of a list, and every line of a list is checked against each level above it. */
 const COLUMNS_PER_LEVEL = 2;
-/** In an address the parser reads a run of punctuation once more for each of its characters; 100 of these steps cost 1. */
+/** In an address the parser reads a run of punctuation again for each of its characters; 100 of these steps cost 1. */
 const STEPS_PER_COST = 100;
-/** Before each word that may be an address the parser searches the paragraph for a `[` that is not closed; so many of these steps cost 1. */
+/** Before each word that may be an address the parser searches the paragraph for a `[` that is not closed; this many steps cost 1. */
 const WORDS_PER_COST = 4_000;
 const DEEP = /^(?:[ \t]*(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))){20}/m;
 
@@ -92,7 +92,7 @@ const options: Options = {
   mdastExtensions: [gfmFromMarkdown(), spoilerTree],
 };
 
-/** Characters that may be markup, wherever they stand; and what a line or the text must not begin or end with to be plain. */
+/** Characters that may be markup anywhere; and those with which a line or a plain text must not start or end. */
 const MARKUP = /[\\`*_~<[\]&|\t\r\0]|\p{Surrogate}|(?:^|\n)(?:[ \-+=#>\n]|\d{1,9}[.)])| \n|[ \n]$|^\p{Cf}*$/u;
 
 /** True when reading the text as Markdown would give just the text. */
@@ -275,7 +275,7 @@ function* pieces(block: string): Generator<string> {
   }
 }
 
-/** What Markdown reads and does not show becomes text: no word that a person wrote is lost. */
+/** Makes text of the parts that Markdown reads and does not show: no word that a person wrote is lost. */
 function keepWords(root: Root, source: string): void {
   visit(root, (node) => {
     if (node.type === "code") keepInfo(node, source);
@@ -292,7 +292,7 @@ function keepWords(root: Root, source: string): void {
 /** https://docs.discord.com/developers/reference#message-formatting: one word that ends its line, before code. */
 const LANGUAGE = /^[\w+\-.#]+$/;
 
-/** What stands behind the fence is a language only where Discord takes it for one; anything else is the first line of the block. */
+/** The words behind the fence are a language only where Discord takes them for one; otherwise they are the first line of the block. */
 function keepInfo(node: Code, source: string): void {
   const from = node.position?.start.offset ?? 0;
   const [, info = ""] = /^(?:`{3,}|~{3,})([^\n]*)/.exec(source.slice(from, node.position?.end.offset)) ?? [];

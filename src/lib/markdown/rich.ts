@@ -1,5 +1,5 @@
 /**
- * Rich text: what a person reads, as one string, and the styles over it. The middle form between the tree and a chat
+ * Rich text: the text that a person reads, as one string, and the styles over it. The middle form between the tree and a chat
  * platform: cutting it anywhere keeps the text whole, and every piece carries the styles that reach into it.
  */
 
@@ -29,7 +29,7 @@ export function plainRich(text: string): RichText {
   return { text, spans: [] };
 }
 
-/** The spans within [start, end), moved to begin at 0. `spans` may be any that are sorted; those outside are left out. */
+/** The spans within [start, end), moved to start at 0. `spans` may be any that are sorted; those outside are left out. */
 export function clip(spans: Iterable<Span>, start: number, end: number): Span[] {
   const clipped: Span[] = [];
   for (const span of spans) {

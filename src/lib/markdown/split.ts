@@ -8,7 +8,7 @@ import { boundaryBefore } from "./graphemes.js";
 import { clip, type RichText, type Span } from "./rich.js";
 
 export interface Fit {
-  /** What a piece may measure. */
+  /** The largest size of a piece. */
   limit: number;
   /** The size of a piece as the platform counts it; at least the length of its text. Default: that length. */
   measure?: (piece: RichText) => number;
@@ -36,7 +36,7 @@ function lengthOf(piece: RichText): number {
   return piece.text.length;
 }
 
-/** The longest well-cut piece from `start` that fits, and where the next one begins. */
+/** The longest well-cut piece from `start` that fits, and where the next one starts. */
 function nextPiece(
   cursor: Cursor,
   start: number,
@@ -98,7 +98,7 @@ function around(text: string, start: number, at: number): Cut {
   return { end: end > start ? end : at, next: Math.max(next, at) };
 }
 
-/** Where `needle` last begins in [from, to]; -1 when nowhere. Never looks further back, so that a text costs its length once. */
+/** Where `needle` last starts in [from, to]; -1 when nowhere. Never looks further back, so that a text costs its length once. */
 function lastWithin(text: string, needle: string, from: number, to: number): number {
   const at = text.slice(from, to + needle.length).lastIndexOf(needle);
   return at < 0 ? -1 : from + at;

@@ -22,7 +22,7 @@ export function tableText(table: Table, textOf: (cell: TableCell) => string): st
     0,
   );
   const widths = padding > PADDING_MAX ? widest.map(() => 3) : widest;
-  // A row ends at its last cell: what is missing would make a wide table of a few short lines enormous.
+  // A row ends at its last cell: adding the missing cells would make a wide table of a few short lines enormous.
   const lines = cells.map((row) =>
     row
       .map((cell, column) => pad(cell, widths[column] ?? 0, table.align?.[column] ?? null))

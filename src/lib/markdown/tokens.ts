@@ -1,7 +1,7 @@
 /**
  * Two things that a text may hold and that every platform shows its own way, written as Discord writes them: a moment,
  * `<t:SECONDS>` or `<t:SECONDS:STYLE>` (t T d D f F R), with an optional time zone behind that for platforms which cannot show the
- * reader's (`<t:1767225600:f:Europe/Berlin>`); and a person, `<@ID>` or `<@ID|Name>`, who is pinged only if the message says so.
+ * reader's (`<t:1767225600:f:Europe/Berlin>`); and a person, `<@ID>` or `<@ID|Name>`, who is pinged only if the message allows it.
  */
 
 export type Token =
@@ -20,7 +20,7 @@ export interface TokenText {
 const FORM =
   /<t:(-?\d{1,12})(?::([tTdDfFR]))?(?::([A-Za-z_]+(?:\/[A-Za-z0-9_+-]+)*))?>|<@(\d{1,24})(?:\|([^<>|\n]{1,64}))?>/g;
 
-/** The text in pieces: what stands between tokens, and the tokens. */
+/** The text in pieces: the tokens and the texts between them. */
 export function* tokensOf(text: string): Generator<{ text: string; token?: Token }> {
   let end = 0;
   for (const match of text.matchAll(FORM)) {

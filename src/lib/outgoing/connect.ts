@@ -1,6 +1,6 @@
 /**
  * Opens connections for outgoing requests, and only to addresses that were checked: the name is resolved once, every answer
- * is judged, and the socket goes to what was judged. A name that resolves otherwise a moment later changes nothing.
+ * is judged, and the socket goes to a judged address. A name that resolves otherwise a moment later changes nothing.
  */
 import { lookup as systemLookup } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
@@ -16,7 +16,7 @@ export const systemResolve: Resolve = async (host) =>
 
 export interface GuardedAgentOptions {
   allow: Destinations;
-  /** Instead of the system's resolver. */
+  /** Replaces the system's resolver. */
   resolve?: Resolve;
   connectTimeoutMs?: number;
 }

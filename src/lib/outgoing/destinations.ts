@@ -1,12 +1,12 @@
 /**
- * Where outgoing requests may go: every public address, and what the configuration names besides. Everything that is not
+ * Where outgoing requests may go: every public address, and those that the configuration names besides. Everything that is not
  * plainly public is refused, so that a range which this file does not know is refused too.
  */
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import { HookgateError } from "../errors.js";
 
-/** What is let through besides public addresses. */
+/** Destinations that are allowed besides public addresses. */
 export interface Destinations {
   /** The name itself is trusted, wherever it resolves to. */
   allowsHost(host: string, port: number): boolean;

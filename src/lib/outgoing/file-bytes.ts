@@ -21,15 +21,15 @@ export interface FileLimits {
 
 /** The address of a file has expired, and no other was to be had. */
 const EXPIRED = "FILE_EXPIRED";
-/** What the message of FILE_UNAVAILABLE and FILE_TOO_LARGE starts with. */
+/** The start of the messages of FILE_UNAVAILABLE and FILE_TOO_LARGE. */
 const CANNOT_BE_HAD = "a file cannot be had: ";
 const TOO_LARGE = "FILE_TOO_LARGE";
 const UNREACHABLE = "FILE_UNREACHABLE";
 const IN_PLAIN_WORDS: ReadonlySet<string> = new Set(["FILE_UNAVAILABLE", TOO_LARGE, EXPIRED, "OUTGOING_REFUSED"]);
 
 /**
- * Rejects with OUTGOING_REFUSED, FILE_EXPIRED, FILE_TOO_LARGE, or FILE_UNAVAILABLE or FILE_UNREACHABLE: retryable, with what Retry-After says, when
- * the network or the other server is in trouble or limits requests.
+ * Rejects with OUTGOING_REFUSED, FILE_EXPIRED, FILE_TOO_LARGE, or FILE_UNAVAILABLE or FILE_UNREACHABLE: retryable, with the time of
+ * Retry-After, when the network or the other server is in trouble or limits requests.
  */
 export async function fileBytes(url: string, limits: FileLimits): Promise<Buffer> {
   const { maxBytes, signal } = limits;
@@ -39,7 +39,7 @@ export async function fileBytes(url: string, limits: FileLimits): Promise<Buffer
   throw unavailable(`its address starts with "${url.slice(0, 12)}"; expected https:, http:, file: or data:`);
 }
 
-/** What stands for a file that cannot be had, so that a message is not lost to it. */
+/** The line in place of a file that cannot be had, so that the message is not lost because of it. */
 export interface MissingFile {
   line: string;
   lost: LostFile;
@@ -68,12 +68,12 @@ export function lostFile(name: string, error: unknown): LostFile {
   return { name, why, isTooLarge: isTooLarge || undefined };
 }
 
-/** The same file may be had later. */
+/** Whether the file may be had later. */
 export function isTemporary(error: unknown): error is HookgateError {
   return error instanceof HookgateError && error.retryable;
 }
 
-/** For people: what the other server or the network said. */
+/** For people: the words of the other server or of the network. */
 export function whyNotFetched(error: unknown): string {
   const why = errorMessage(error);
   return why.startsWith(CANNOT_BE_HAD) ? why.slice(CANNOT_BE_HAD.length) : why;

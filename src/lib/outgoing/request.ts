@@ -1,5 +1,5 @@
 /**
- * One HTTP request to a place that a person or a hook named: guarded when it connects, on every redirect, in size and in
+ * Makes one HTTP request to an address that a person or a hook named: guarded when it connects, on every redirect, in size and in
  * time. It never retries, and an answer of any status is an answer.
  */
 import { type Agent, type Dispatcher, errors, request } from "undici";
@@ -18,13 +18,13 @@ export interface GuardedRequest {
   timeoutMs?: number;
   /** The longest that nothing comes, before the answer and in its body. Absent: `timeoutMs`. */
   silenceMs?: number;
-  /** More than this of the body is not read. */
+  /** The most bytes of the body that are read. */
   maxBytes?: number;
   /** How many are followed; at 0 a redirect is the answer, and so is a 301 or 302 after anything but GET and HEAD. */
   redirects?: number;
-  /** What may be reached besides public addresses. */
+  /** Destinations that may be reached besides public addresses. */
   allow?: Destinations;
-  /** Instead of the system's resolver. */
+  /** Replaces the system's resolver. */
   resolve?: Resolve;
 }
 
@@ -33,7 +33,7 @@ export interface GuardedResponse {
   /** By lower-case name; several of one name are joined with a comma. */
   headers: Record<string, string>;
   body: Buffer;
-  /** The body was longer than `maxBytes`, and is its beginning. */
+  /** The body was longer than `maxBytes`: only its start is here. */
   truncated: boolean;
   /** Where the answer came from, after redirects. */
   url: string;
@@ -42,7 +42,7 @@ export interface GuardedResponse {
 const TIMEOUT_MS = 15_000;
 const MAX_BYTES = 1_000_000;
 const REDIRECTS = 3;
-/** What another origin may be told after a redirect: credentials and signatures were meant for the first. */
+/** The headers that another origin may get after a redirect: credentials and signatures were meant for the first. */
 const FOR_ANYBODY: ReadonlySet<string> = new Set(["accept", "accept-language", "content-type", "user-agent"]);
 
 /** Rejects with OUTGOING_REFUSED or OUTGOING_REDIRECTS (final), OUTGOING_TIMED_OUT or OUTGOING_FAILED (retryable). */

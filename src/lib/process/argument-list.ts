@@ -1,4 +1,4 @@
-/** A program and its arguments as a list, with what to write in place of a whole command line. */
+/** A program and its arguments as a list, with advice for a list in place of a whole command line. */
 import { basename } from "node:path";
 import { z } from "zod";
 import { shown } from "../validation/plain-issues.js";
@@ -18,14 +18,14 @@ export function argumentList<Argument extends z.ZodType>(argument: Argument, { h
     });
 }
 
-/** What joins or redirects commands in a shell. Without one it is an argument like any other, and the rest of the line is never executed. */
+/** Marks that join or redirect commands in a shell. Without a shell they are ordinary arguments: the rest of the line never runs. */
 const SHELL_MARK = /^(&&|\|\|?|;|&|>>?|<|2>&1)$/;
 /** They take such a mark as an argument: `find -exec … ;`, `tr ";" ","`, `expr a "|" b`, `[ a "<" b ]`. */
 const TAKES_MARK = /^(find|tr|expr|test|\[)$/;
 /** The next argument is one character that separates fields. */
 const TAKES_SEPARATOR = /^(cut -d|sort -t|join -t|paste -d|column -[st]|[gm]?awk -F|psql -F|sqlite3 -separator)$/;
 
-/** Entries that only a shell reads as more than text. `instead`: what a shell line is written in, beside an argument list. */
+/** Entries that only a shell reads as more than text. `instead`: the setting for a shell line, beside an argument list. */
 export function shellMarkProblems(
   command: readonly string[],
   instead: "sh" | "command",
@@ -49,12 +49,12 @@ export function shellMarkProblems(
   return [{ index, message: `${why}: write ${write}` }];
 }
 
-/** As one word of a shell line. */
+/** Quotes a text as one word of a shell line. */
 const quoted = (word: string) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 /** A template is one argument, with the spaces in it. */
 const WORDS = /(?:\{\{.*?\}\}|\S)+/gs;
-/** Quotes, pipes, variables, patterns: what only a shell reads. */
+/** Signs that only a shell reads: quotes, pipes, variables, patterns. */
 const FOR_A_SHELL = /["'`\\|&;<>()$*?[\]#~\n]/;
 
 function instead(line: string, hasSh: boolean): string {

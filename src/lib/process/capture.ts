@@ -1,13 +1,13 @@
-/** Keeps the beginning and the end of a stream; the middle of what is too long is counted and let go. */
+/** Keeps the start and the end of a stream; the middle of a long stream is counted and dropped. */
 import type { Readable } from "node:stream";
 
 export interface Capture {
-  /** What was kept, with a note between beginning and end when there was more. */
+  /** The text that was kept, with a note between its start and its end when there was more. */
   text(): string;
   isCut(): boolean;
 }
 
-/** Reads the stream to its end, so that the writer never waits; `onFlood` once more than `floodBytes` have come. */
+/** Reads the stream to its end, so that the writer never waits; calls `onFlood` when more than `floodBytes` have come. */
 export function captureOutput(
   stream: Readable | null,
   maxBytes: number,
@@ -37,7 +37,7 @@ export function captureOutput(
     while (tail.length > 1 && tailBytes - (tail[0] as Buffer).length >= tailLimit)
       tailBytes -= (tail.shift() as Buffer).length;
   });
-  // A pipe that breaks has ended; how the program ended is told by its exit.
+  // A pipe that breaks has ended; its exit shows how the program ended.
   stream?.on("error", () => {});
 
   return {

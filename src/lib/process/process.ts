@@ -5,7 +5,7 @@
  * open for as long as it likes. Here the group is ended, and nothing is waited for beyond a short grace.
  *
  * Three things see to it that no child outlives its gateway: `stop`, a watchdog that ends the groups when the gateway is
- * killed, and `sweep`, which ends at the next start what both missed (Linux).
+ * killed, and `sweep`, which at the next start ends the programs that both missed (Linux).
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -32,9 +32,9 @@ export interface Program {
   readonly stdin?: string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
-  /** Kept of standard output, and of standard error. */
+  /** The bytes that are kept of standard output, and of standard error. */
   readonly maxBytes: number;
-  /** Told of what it prints, as it comes; whole characters. Must not throw. */
+  /** Gets the program's output as it comes, in whole characters. Must not throw. */
   readonly onOutput?: (text: string, from: "stdout" | "stderr") => void;
 }
 
@@ -44,13 +44,13 @@ export interface ProgramEnd {
   /** Null when a signal ended it. */
   readonly exitCode: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Beginning and end, with a note of what was cut between them. */
+  /** The start and the end, with a note of the part that was cut between them. */
   readonly stdout: string;
   readonly stderr: string;
   /** Whether something was cut. */
   readonly stdoutCut: boolean;
   readonly stderrCut: boolean;
-  /** What it left running when it ended by itself, and was ended then: names of programs, where the system lists them (Linux), else "program". */
+  /** Programs that it left running when it ended by itself, ended then: their names where the system lists them (Linux), else "program". */
   readonly leftRunning: readonly string[];
   readonly latencyMs: number;
 }
@@ -64,7 +64,7 @@ export interface Processes {
   variableOfCaller(connection: LocalConnection, variable: string): Promise<string | undefined>;
   /** The gateway is stopping, and its supervisor may signal its programs, too: a program that a signal ends is aborted from now on. */
   stopping(): void;
-  /** Ends what a gateway of this installation left behind that is no longer there. Resolves with how many. */
+  /** Ends programs that a gateway of this installation, now gone, left behind. Resolves with how many. */
   sweep(): Promise<number>;
   /** Ends all that run; nothing can be started after it. */
   stop(): Promise<void>;
@@ -76,19 +76,19 @@ export interface ProcessesDeps {
   env: Readonly<Record<string, string>>;
   /** Tells this installation's programs from another's on the same machine: letters and digits. */
   owner: string;
-  /** SIGTERM first; SIGKILL this long after. 500 unless said. */
+  /** SIGTERM first; SIGKILL this long after. 500 by default. */
   graceMs?: number;
 }
 
 /** After SIGKILL the pipes close at once, unless a process that left the group holds them. */
 const LAST_WAIT_MS = 250;
-/** The program has ended; what it started holds its output open. What is on the way is read for this long, then they are ended. */
+/** The program has ended, but programs that it started hold its output open. The output is read for this long, then they are ended. */
 const HELD_OPEN_MS = 1_000;
 /** The programs of a pipeline do not end in one moment. */
 const ENDS_TOGETHER_MS = 50;
 /** systemd signals all processes of a unit, one after the other: a program may end this long before the gateway hears that it is to stop. */
 const HEARS_STOP_MS = 100;
-/** With what a service is stopped. */
+/** The signals that stop a service. */
 const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"] as const;
 /** A program that left its group may go on for longer than its run. */
 const LEFT_OVER_MS = 600_000;
@@ -104,9 +104,9 @@ class ChildProcesses implements Processes {
   readonly #clock: Clock;
   readonly #owner: string;
   readonly #graceMs: number;
-  /** What the marks of all programs of this gateway start with. */
+  /** The start of the marks of all programs of this gateway. */
   readonly #marks: string;
-  /** Each with what ends it at a stop. */
+  /** The running programs, each with the controller that ends it at a stop. */
   readonly #running = new Map<ChildProcess, AbortController>();
   /** Runs that have not ended. */
   readonly #ends = new Set<Promise<unknown>>();
@@ -213,7 +213,7 @@ class ChildProcesses implements Processes {
     const stderr = captureOutput(child.stderr, program.maxBytes, FLOOD_BYTES, () => flood.abort());
     if (program.onOutput) passOn(child, program.onOutput);
     const closed = new Promise<true>((done) => child.once("close", () => done(true)));
-    // The reader may be gone before it has read anything: its exit status tells what that meant.
+    // The reader may be gone before it has read anything: its exit status shows the meaning of that.
     child.stdin?.on("error", () => {});
     child.stdin?.end(program.stdin ?? "");
 
@@ -226,7 +226,7 @@ class ChildProcesses implements Processes {
     ]);
     let leftRunning: readonly string[] = [];
     if (how === "exited") {
-      // One that ends together with its parent is gone in a moment.
+      // A program that ends together with its parent is gone in a moment.
       if (groupAlive(group) && !(await goneWithin(clock, group, ENDS_TOGETHER_MS))) {
         leftRunning = await leftBy(group, mark);
         await endLeftovers(clock, group, graceMs);
@@ -253,7 +253,7 @@ class ChildProcesses implements Processes {
     };
   }
 
-  /** Whether the stop of the gateway ended it: one that ends by itself then has done what it does. */
+  /** Whether the stop of the gateway ended it: a program that ends by itself then has done its work. */
   async #wasCutOff({ exitCode, signalCode }: ChildProcess): Promise<boolean> {
     // A shell counts a program that a signal ended as 128 + the signal's number, and so do programs that clean up before they end.
     const isStopSignal = STOP_SIGNALS.some((one) => signalCode === one || exitCode === 128 + constants.signals[one]);
@@ -349,7 +349,7 @@ function heldOpen(clock: Clock, child: ChildProcess, closed: Promise<true>): Pro
   });
 }
 
-/** A signal that says that the time is over (as `AbortSignal.timeout` does) is a deadline like our own. */
+/** A signal that reports that the time is over (as `AbortSignal.timeout` does) is a deadline like our own. */
 function aborted(
   signals: readonly (AbortSignal | undefined)[],
   closed: Promise<true>,

@@ -1,4 +1,4 @@
-/** What every program of a definition or of the configuration has in common: hooks, steps and runners. */
+/** The fields that all programs of a definition or of the configuration share: hooks, steps and runners. */
 import { z } from "zod";
 import { argumentList } from "./argument-list.js";
 

@@ -16,7 +16,7 @@ export const endProcess: typeof process.exit = (...code) => {
   return original.exit.apply(process, code);
 };
 
-/** The same for a debugger, which has no module scope: `process[Symbol.for(REALLY_EXIT)](code)`. */
+/** The key of the original `reallyExit`, for a debugger, which has no module scope: `process[Symbol.for(REALLY_EXIT)](code)`. */
 export const REALLY_EXIT = "hookgate.reallyExit";
 Object.defineProperty(process, Symbol.for(REALLY_EXIT), { value: original.reallyExit, configurable: true });
 
@@ -24,7 +24,7 @@ type Refusal = (code: number | string | null | undefined, call: keyof Exits) => 
 
 /**
  * Until the function that it returns is called, `process.exit` and `process.reallyExit` throw `refusal(code, call)` in place of ending the
- * process; where that gives nothing, they do what they did before. It may be called again meanwhile; those are undone in reverse order.
+ * process; where that gives nothing, they do the same as before. It may be called again meanwhile; those are undone in reverse order.
  */
 export function refuseExit(refusal: Refusal): () => void {
   const before = { exit: exits.exit, reallyExit: exits.reallyExit };

@@ -118,6 +118,6 @@ async function textOf(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, "utf8");
   } catch {
-    return undefined; // It ended, or belongs to another user.
+    return undefined; // The process ended, or belongs to another user.
   }
 }

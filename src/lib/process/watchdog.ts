@@ -1,7 +1,7 @@
 /**
  * Ends our programs when the gateway is killed: a small shell script whose standard input closes when the gateway is gone, however
- * that came about. It is told of every group, and on Linux it looks for the mark in the environment of all processes, too: that
- * finds those who left their group, and a program that began in the moment before its group could be told.
+ * that came about. It gets every group, and on Linux it looks for the mark in the environment of all processes, too: that
+ * finds programs that left their group, and a program that started in the moment before its group could be passed on.
  */
 import { spawn } from "node:child_process";
 
@@ -32,10 +32,10 @@ sleep 1
 end KILL
 `;
 
-/** `mark`: what the marks of all our programs begin with. */
+/** `mark`: the start of the marks of all our programs. */
 export function startWatchdog(env: Readonly<Record<string, string>>, mark: string): Watchdog {
   const groups = new Set<number>();
-  // A session of its own: what is typed at the gateway's terminal does not reach it.
+  // A session of its own: keys typed at the gateway's terminal do not reach it.
   const child = spawn("/bin/sh", ["-c", SCRIPT, "hookgate-watchdog", mark], {
     env: { ...env },
     detached: true,

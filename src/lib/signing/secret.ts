@@ -1,7 +1,7 @@
 /** Secrets: compared in constant time, and masked wherever text leaves the process. */
 import { createHash, timingSafeEqual } from "node:crypto";
 
-/** True when both are the same text; the time taken tells nothing about where they differ. */
+/** True when both are the same text; the time taken does not reveal where they differ. */
 export function sameSecret(given: string, expected: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(given), digest(expected));
@@ -36,16 +36,16 @@ function isRow(token: string): boolean {
 }
 
 const MASK = "[secret]";
-/** Discord bot tokens and Telegram bot tokens, wherever they stand: `/bot123:ABC/` in an address, too. */
+/** Discord bot tokens and Telegram bot tokens, anywhere in a text: `/bot123:ABC/` in an address, too. */
 const TOKEN_SHAPES = /\b[\w-]{23,28}\.[\w-]{6}\.[\w-]{27,}|(?<!\d)\d{6,12}:[A-Za-z0-9_-]{30,}/g;
-/** What every such token has inside: four times quicker to look for, and almost always absent. */
+/** A part that every such token has: four times quicker to look for, and almost always absent. */
 const DISCORD_TAIL = /\.[\w-]{6}\.[\w-]{27}/;
 const TELEGRAM_TAIL = /\d:[A-Za-z0-9_-]{30}/;
 
 const MIN_SECRET_CHARACTERS = 8;
 
 /**
- * Why a value is not masked; undefined when it is. A short word or number, such as `test`, stands in ordinary text, too: masking it would
+ * Why a value is not masked; undefined when it is. A short word or number, such as `test`, is in ordinary text, too: masking it would
  * hide that text and show which word the secret is.
  */
 export function whyNotMasked(secret: string): string | undefined {

@@ -52,7 +52,7 @@ export function hashOfBody(body: string): string {
   return createHash("sha256").update(body).digest("base64url");
 }
 
-/** What an answer to the call with this nonce carries in `PROOF_HEADER`. */
+/** The value of `PROOF_HEADER` in the answer to the call with this nonce. */
 export function proofOf(token: string, nonce: string, { status, body }: { status: number; body: string }): string {
   return mac(token, ["answer", nonce, status, hashOfBody(body)]);
 }

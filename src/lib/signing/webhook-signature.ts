@@ -2,7 +2,7 @@
  * Standard Webhooks signatures, made and checked.
  * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md By Node's own HMAC: the specification's
  * library computes in JavaScript, ten times as long, and every client that may call us may make us compute. The tests hold this against
- * that library. Times are given, so that the caller decides what "now" is.
+ * that library. Times are given, so that the caller decides on "now".
  */
 import { createHmac } from "node:crypto";
 import { errorMessage } from "../errors.js";
@@ -26,7 +26,7 @@ export function signingKey(secret: string): Buffer {
   return Buffer.from(text, "base64");
 }
 
-/** What is wrong with it, without telling any of it; undefined when it can sign. */
+/** Why the secret cannot sign, without revealing any part of it; undefined when it can. */
 export function whyNoKey(secret: string): string | undefined {
   try {
     signingKey(secret);
@@ -45,7 +45,7 @@ export function sign(what: Signable, secrets: readonly string[]): string {
 export function isSignedBy(what: Signable, header: string, secrets: readonly string[]): boolean {
   const expected = secrets.map((secret) => signatureOf(what, secret));
   const given = header.split(" ").filter((part) => part.startsWith("v1,"));
-  // All pairs are compared, so that the time taken tells nothing.
+  // All pairs are compared, so that the time taken reveals nothing.
   return given.flatMap((one) => expected.map((other) => sameSecret(one, other))).some(Boolean);
 }
 

@@ -3,10 +3,10 @@
  * the rest of a line backwards.
  */
 
-/** C0 except line breaks and tabs, DEL, C1, and what changes the direction of the characters after it. */
+/** C0 except line breaks and tabs, DEL, C1, and characters that change the direction of those after them. */
 const CONTROL = /(?![\n\t])[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
 
-/** Each as JSON writes it, `\u001b`: a text stays readable, and JSON keeps its value. */
+/** Writes each control character as JSON does, `\u001b`: a text stays readable, and JSON keeps its value. */
 export function withoutControls(text: string): string {
   return text.replace(/\r\n/g, "\n").replace(CONTROL, mark);
 }
@@ -22,7 +22,7 @@ export function withoutControlValues(json: string): string {
 
 const mark = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** For names and titles: the characters go, and what scripts and emoji need stays (marks of direction for one character, joiners). */
+/** For names and titles: removes the characters, except those that scripts and emoji need (direction marks for one character, joiners). */
 export const withoutTurns = (text: string): string => text.replace(CONTROL, "");
 
 const TURNS = /[\u202a-\u202e\u2066-\u2069]/g;
@@ -30,7 +30,7 @@ const LINES = /[^\n\r\u2029]+/g;
 const POP = "\u202c";
 const POP_ISOLATE = "\u2069";
 
-/** For texts: each line ends the changes of direction that it started, so that none of them turns what follows it. */
+/** For texts: each line ends the changes of direction that it started, so that none of them turns the text after it. */
 export function withClosedTurns(text: string): string {
   return text.search(TURNS) < 0 ? text : text.replace(LINES, (line) => line + closersOf(line));
 }
@@ -41,7 +41,7 @@ function closersOf(line: string): string {
     if (turn === POP) {
       if (open.at(-1) === POP) open.pop();
     } else if (turn === POP_ISOLATE) {
-      // It ends what was started inside it, too.
+      // The end of an isolate also ends the turns that started inside it.
       const at = open.lastIndexOf(POP_ISOLATE);
       if (at >= 0) open.length = at;
     } else open.push(turn < POP_ISOLATE && turn > "\u2065" ? POP_ISOLATE : POP);

@@ -1,5 +1,5 @@
 /**
- * Text for a model in which some parts are data: what came from messages, files, programs or other systems, and is never an instruction.
+ * Text for a model in which some parts are data: they came from messages, files, programs or other systems, and are never instructions.
  * Marks are private-use characters; a prompt has tags instead, which are new for every run, so that no data can forge their end.
  */
 import { newToken } from "../id.js";

@@ -56,7 +56,7 @@ const LATIN = new Map(Object.entries(DRAWN_ALIKE).flatMap(([latin, others]) => [
 /** I, l, 1 and | are one stroke in many fonts. */
 const STROKE = "|";
 
-/** Drawn as a capital, small: each stands for its letter in both cases. */
+/** Drawn as a small capital: each looks like its letter in both cases. */
 const SMALL_CAPITALS = new Map(
   [..."ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡʏᴢ"].map((one, index) => [one, "abcdefghijklmnopqrstuvwyz"[index] as string]),
 );

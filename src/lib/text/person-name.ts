@@ -1,4 +1,4 @@
-/** Names that people give themselves: what is shown of them, and which of them could be taken for another person's. */
+/** Names that people give themselves: how they are shown, and which of them could be taken for another person's. */
 import { drawnAs, withoutSmallCapitals } from "./look-alikes.js";
 
 /** Characters that are invisible, or that turn the direction of the text around them. The joiners that scripts and emoji need are left. */

@@ -1,7 +1,7 @@
 /**
- * What people wrote and what they are called, masked; the structure, ids, times, numbers and words of ours kept. A field
+ * Masks the texts and names of people; keeps the structure, ids, times, numbers and words of ours. A field
  * that is not known to be harmless is masked. In a value that others made (an event from outside, a plugin's payload) every text
- * is masked: a name such as `status` says nothing about what its sender writes there.
+ * is masked: a name such as `status` does not show what its sender writes there.
  */
 import { secretMask } from "../signing/secret.js";
 
@@ -40,7 +40,7 @@ const HARMLESS = new Set([
 ]);
 /** Fields of ours in which others name the fields: options of commands, answers to forms, inputs, results of programs. */
 const FREE_FORM = new Set(["input", "options", "values", "result", "facts", "expectations", "assessment"]);
-/** What may stand in an `outcome`: the words of our points for how something ended. In the report of a mission it quotes a runner. */
+/** The harmless values of an `outcome`: the words of our points for how something ended. A mission's report quotes a runner there. */
 const OUTCOMES = new Set(["succeeded", "done", "blocked", "skipped", "failed", "refused", "timed_out", "interrupted"]);
 const MASK = "[text]";
 /** A time, as programs write it. */
@@ -66,7 +66,7 @@ export function maskTexts(text: string, texts: readonly string[]): string {
   return masked;
 }
 
-/** A copy with only secrets masked: for those who may read what people wrote. */
+/** A copy with only secrets masked: for readers who may see the texts of people. */
 export function reveal(value: unknown): unknown {
   return walk(value, { key: "", depth: 0, isOurs: true }, (text) => maskTokens(text));
 }
@@ -84,7 +84,7 @@ export function personalTexts(value: unknown, namedBy: NamedBy): string[] {
 interface Place {
   key: string;
   depth: number;
-  /** The name of the field is ours, so it says what is in it. */
+  /** The name of the field is ours, so it shows the kind of its content. */
   isOurs: boolean;
 }
 

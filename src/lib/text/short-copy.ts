@@ -1,4 +1,4 @@
-/** What a caller wrote, where an answer repeats it: a name of thousands of characters would hide what the answer says. */
+/** Shortens a caller's text where an answer repeats it: a name of thousands of characters would hide the answer itself. */
 
 const MAX_CHARACTERS = 100;
 

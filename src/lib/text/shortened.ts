@@ -1,4 +1,4 @@
-/** In the middle: names that begin alike differ at their end. */
+/** Shortens a text in its middle: names that start alike differ at their end. */
 export function shortened(text: string, max: number): string {
   const characters = [...text];
   if (characters.length <= max) return text;

@@ -14,7 +14,7 @@ export function doubledMs({ firstMs, maxMs }: Backoff, attempt: number): number 
   return Math.min(maxMs, firstMs * 2 ** Math.min(30, Math.max(0, attempt - 1)));
 }
 
-/** The same with jitter: between half of it and all of it. */
+/** Like `doubledMs`, with jitter: between half of that time and all of it. */
 export function backoffMs(backoff: Backoff, attempt: number, random: () => number = Math.random): number {
   const ceiling = doubledMs(backoff, attempt);
   return Math.round(ceiling / 2 + (ceiling / 2) * random());

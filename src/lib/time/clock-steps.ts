@@ -1,6 +1,6 @@
 /**
- * Notices when the wall clock is set: it and the monotonic clock then move apart. (A machine that slept looks the same.) What waits for a
- * length of time is moved by the step; what waits for a time of day is planned anew.
+ * Notices when the wall clock is set: it and the monotonic clock then move apart. (A machine that slept looks the same.) A wait for a
+ * length of time is moved by the step; a wait for a time of day is planned again.
  */
 
 import type { Logger } from "../logger.js";
@@ -21,7 +21,7 @@ export function noticingSteps(clock: Clock, logger: Logger): SteppingClock {
   const listeners = new Set<(stepMs: number) => void>();
   let known = clock.now() - clock.monotonic();
 
-  /** Every reading looks: nothing is computed with the new time before what was computed with the old one is moved. */
+  /** Every reading looks for a step: times computed with the old clock are moved before any is computed with the new one. */
   function now(): number {
     const read = clock.now();
     const stepMs = Math.round(read - clock.monotonic() - known);

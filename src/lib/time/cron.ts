@@ -1,4 +1,4 @@
-/** Cron expressions in a time zone: their next time, and what is wrong with one. Nothing in here waits. */
+/** Cron expressions in a time zone: their next time, and the error of a wrong one. Nothing in here waits. */
 import { Cron } from "croner";
 import { errorMessage } from "../errors.js";
 import { timezoneProblem } from "./timezone.js";

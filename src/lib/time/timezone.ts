@@ -26,7 +26,7 @@ function isTimezone(name: string): boolean {
   }
 }
 
-/** One per zone: making a format takes twenty times as long as using it. */
+/** One format per zone: making a format takes twenty times as long as using it. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function formatOf(timeZone: string): Intl.DateTimeFormat {

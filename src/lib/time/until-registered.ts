@@ -5,7 +5,7 @@ import { type Clock, wait } from "./clock.js";
 /** After so many other failures it is reported, and tried as seldom as after a refusal. */
 const QUICK_ATTEMPTS = 6;
 const QUICK_PAUSE = { firstMs: 2_000, maxMs: 60_000 };
-/** What a platform refused stays refused for a while, and each try may count against a daily limit. */
+/** A registration that a platform refused stays refused for a while, and each try may count against a daily limit. */
 const REFUSED_PAUSE_MS = 3_600_000;
 
 export interface Registering<Trouble> {
@@ -15,7 +15,7 @@ export interface Registering<Trouble> {
   troubleOf(error: unknown): Trouble;
   /** Gets why it is not registered, and undefined once it is. */
   report(trouble: Trouble | undefined): void;
-  /** Each failure, with what was reported. */
+  /** Gets each failure, with the reported trouble. */
   failed(error: unknown, attempt: number, trouble: Trouble | undefined): void;
   clock: Clock;
   signal: AbortSignal;

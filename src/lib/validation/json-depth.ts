@@ -41,7 +41,7 @@ export function isTooDeep(json: string, max = MAX_JSON_DEPTH): boolean {
   return false;
 }
 
-/** How many values a JSON text holds, up to one more than `max`: each costs many times what its characters do. */
+/** How many values a JSON text holds, up to one more than `max`: each costs many times as much as its characters. */
 function countValues(json: string, max: number): number {
   let values = 1;
   let isInString = false;
@@ -60,12 +60,12 @@ function countValues(json: string, max: number): number {
 
 /**
  * The first whole number of a JSON text that is read as another one, as the end of a sentence about it: `has the whole number …`.
- * `value`: what the text was read as.
+ * `value`: the value as which the text was read.
  */
 export function changedNumber(json: string, value: unknown): string | undefined {
   const path = pathOfUnsafe(value);
   if (path === undefined) return undefined;
-  // `1e20` is written as what it is read as: a number without its last digits.
+  // `1e20` is written as the number that it is read as: one without its last digits.
   const numbers = json.replace(/"(?:[^"\\]|\\.)*"/g, '""').match(/-?\d[\d.eE+-]*/g) ?? [];
   if (!numbers.some((one) => /^-?\d+$/.test(one) && !Number.isSafeInteger(Number(one)))) return undefined;
   const where = path.length === 0 ? "" : ` in "${path.join(".")}"`;

@@ -1,4 +1,4 @@
-/** What of a value would be lost or changed when it is stored as JSON. */
+/** Finds the part of a value that would be lost or changed when it is stored as JSON. */
 
 /**
  * `value.c: expected a JSON value, got a Map`, for the first part that JSON has no form for; undefined when it can be stored. A field

@@ -1,4 +1,4 @@
-/** Reading a JSON schema for the names in it: which fields a payload can have. Only what names need; values are never validated here. */
+/** Reads a JSON schema for the names in it: which fields a payload can have. Only the parts for names are read; no value is validated. */
 import { z } from "zod";
 
 export interface JsonSchema {
@@ -20,17 +20,17 @@ export interface JsonSchema {
   readonly definitions?: Readonly<Record<string, JsonSchema>>;
 }
 
-/** The JSON schema of what a zod schema gives out. */
+/** The JSON schema of the output of a zod schema. */
 export function jsonSchemaOf(schema: z.ZodType): JsonSchema {
   return z.toJSONSchema(schema, { unrepresentable: "any", io: "output" }) as JsonSchema;
 }
 
 export interface Properties {
   readonly fields: ReadonlyMap<string, JsonSchema>;
-  /** Those of them that every value has. */
+  /** The fields that every value has. */
   readonly required: ReadonlySet<string>;
   readonly items?: JsonSchema;
-  /** Whether other fields than these may be there: then nothing about names can be said. */
+  /** Whether other fields than these may be there: then names cannot be checked. */
   readonly isOpen: boolean;
   /** Whether it can be something with fields at all (no plain text or number). */
   readonly isScalar: boolean;
@@ -54,7 +54,7 @@ export function propertiesOf(schema: JsonSchema, root: JsonSchema, references = 
       ...(own.properties === undefined ? [] : [own]).concat(allOf ?? []).map(read),
       ...choices.map((forms) => join(forms.filter(({ type }) => type !== "null").map(read), false)),
     ];
-    // A part that says nothing of fields (`required: [at]`) opens nothing beside others that must hold, too.
+    // A part that names no fields (`required: [at]`) opens nothing beside other parts that must hold, too.
     return join(
       parts.filter((part) => part !== OPEN),
       true,
@@ -108,7 +108,7 @@ function join(forms: readonly Properties[], holdAll: boolean): Properties {
   };
 }
 
-/** Whether the schema says of every value that its JSON type is one that fits. */
+/** Whether the schema requires of every value a JSON type that fits. */
 export function isOfTypes(
   schema: JsonSchema,
   root: JsonSchema,

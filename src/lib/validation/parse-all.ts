@@ -1,6 +1,6 @@
 /**
- * Parses what a person wrote and finds every problem in one go. A schema checks what belongs together only where each part is right; so
- * what is wrong is left out, and the rest is parsed again, until nothing more is found. What is left is a draft, for further checks.
+ * Parses a person's text and finds every problem in one go. A schema checks parts together only where each of them is right; so
+ * wrong parts are left out, and the rest is parsed again, until no more problems are found. The rest is a draft, for further checks.
  */
 import type { z } from "zod";
 import { flatIssues, PLAIN } from "./plain-issues.js";
@@ -15,7 +15,7 @@ export interface FoundIssue {
 export interface ParsedAll<T> {
   /** Undefined when there are issues. */
   data: T | undefined;
-  /** What is right of it; undefined when nothing is. Its lists are shorter where entries are wrong. */
+  /** The parts that are right; undefined when there are none. Its lists are shorter where entries are wrong. */
   draft: T | undefined;
   issues: FoundIssue[];
   /** The path in the file of a path in the draft. */
@@ -76,7 +76,7 @@ export function parseAll<S extends z.ZodType>(
   }
 }
 
-/** `discord:`, or `access:` in it. What is missing in it is a problem where the section itself may not be. */
+/** `discord:`, or `access:` in it. A missing field in it is a problem where the missing section itself may be none. */
 function isEmptySection(issue: z.core.$ZodIssue, path: Path, raw: unknown): boolean {
   if (valueAt(raw, path) !== null) return false;
   const { length } = path;
@@ -84,8 +84,8 @@ function isEmptySection(issue: z.core.$ZodIssue, path: Path, raw: unknown): bool
 }
 
 /**
- * What has to go: the keys that are unknown, the value that is wrong, or the parent of one that is missing. Also the parent of one without
- * which it would mean something else: its issue has `params: { withParent: true }`.
+ * The parts to leave out: the unknown keys, the wrong value, or the parent of a missing value. Also the parent of a value without
+ * which it would mean something else: the issue of such a value has `params: { withParent: true }`.
  */
 function culpritsOf(
   issue: z.core.$ZodIssue,
@@ -107,7 +107,7 @@ interface View {
   originalOf(path: Path): Path;
 }
 
-/** The value without what is left out; lists close up. */
+/** The value without the parts that are left out; lists close up. */
 function viewOf(raw: unknown, leftOut: ReadonlyMap<string, Path>): View {
   /** Where the entries were in lists that lost some of them. */
   const indexes = new Map<string, number[]>();

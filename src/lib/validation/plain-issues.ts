@@ -1,4 +1,4 @@
-/** Words for what a schema refuses: what is expected and what is there. The validator's own wording is never shown. */
+/** Words for a value that a schema refuses: the expected value and the actual one. The validator's own wording is never shown. */
 import type { z } from "zod";
 import { nearest } from "./nearest.js";
 
@@ -28,7 +28,7 @@ function plainMessage(issue: z.core.$ZodRawIssue): string {
   }
 }
 
-/** For a union that a key tells apart, zod gives the values that the key may have. */
+/** For a union whose forms a key distinguishes, zod gives the values that the key may have. */
 function unionIssue({ options, input, discriminator }: z.core.$ZodRawIssue): string {
   if (!Array.isArray(options) || typeof discriminator !== "string") return "this setting has the wrong form";
   const given =
@@ -77,7 +77,7 @@ function isBareTemplate(input: unknown): boolean {
 /** \`port:80\`, which YAML reads as a text. No web address, and no platform:bot:chat. */
 const NO_SPACE = /^([A-Za-z_][\w-]*):([^\s:/][^\s:]*)(?:\s|$)/;
 
-/** What people write most often in place of what is meant. */
+/** Advice on the mistakes that people make most often. */
 function advice(type: string, input: unknown): string {
   if (type === "string" && typeof input === "number")
     return Number.isSafeInteger(input) || !Number.isInteger(input)
@@ -143,7 +143,7 @@ export function shown(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 77)}...` : text;
 }
 
-/** Also of what JSON has no form for: a BigInt is `5n`, and what contains itself is named by its fields. */
+/** Also of values that JSON has no form for: a BigInt is `5n`, and a value that contains itself is named by its fields. */
 function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? `${part}n` : part));
@@ -170,7 +170,7 @@ export function flatIssues(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssu
   });
 }
 
-/** `it is missing: expected text or a list`: the words that all of them begin and end with are there once. */
+/** `it is missing: expected text or a list`: the words with which all of them start and end are there once. */
 function alternatives(messages: readonly string[]): string {
   const parts = messages.map((message) => /^(.*?expected )([^:]*?)(, got .*)?$/.exec(message));
   const [, before, , after] = parts[0] ?? [];

@@ -1,13 +1,13 @@
-/** What is wrong with something that a person wrote (a hook, a mission plan): where in it, and in words for that person. */
+/** The problems of a text that a person wrote (a hook, a mission plan): where they are, in words for that person. */
 import type { z } from "zod";
 import { nearest } from "./nearest.js";
 import { flatIssues } from "./plain-issues.js";
 
 export interface Issue {
-  /** Within what was written. */
+  /** Within the value that the person wrote. */
   path: readonly (string | number)[];
   message: string;
-  /** The key itself is what is wrong, not its value. */
+  /** The key itself is wrong, not its value. */
   ofKey?: boolean;
 }
 
@@ -20,7 +20,10 @@ type Path = readonly (string | number)[];
 const MAX_KEYS = 20;
 const MAX_KEY = 100;
 
-/** The issues of a schema's refusal, below `at`. An unknown key is told with the nearest of `keys`: those at the top, or those at a path below `at`. */
+/**
+ * The issues of a schema's refusal, below `at`. An unknown key is reported with the nearest of `keys`: the known keys at the top, or
+ * those at a path below `at`.
+ */
 export function issuesOf(
   error: z.ZodError,
   at: Path,
@@ -32,7 +35,7 @@ export function issuesOf(
   });
 }
 
-/** One issue of a schema that stands at `path`. */
+/** Converts one issue of a schema that is at `path`. */
 export function toIssues(
   issue: z.core.$ZodIssue,
   path: Path,

@@ -29,7 +29,7 @@ export function unwrap(schema: z.core.$ZodType): Unwrapped {
   return { inner, description, fallback, transformed };
 }
 
-/** The keys that may stand at a path (list indexes allowed), for suggestions; empty when any may. */
+/** The keys that may be at a path (list indexes allowed), for suggestions; empty when any may. */
 export function keysAt(schema: z.core.$ZodType, path: readonly (string | number)[]): string[] {
   const { inner } = unwrap(schema);
   if (inner instanceof z.ZodUnion) return [...new Set(inner.def.options.flatMap((option) => keysAt(option, path)))];

@@ -4,7 +4,7 @@ import { z } from "zod";
 /** Results are checked with the same few schemas again and again. */
 const made = new WeakMap<z.ZodType, z.ZodType>();
 
-/** The same schema, with every object in it strict that names its fields; checks and types stay. */
+/** A copy of the schema, in which every object that names its fields is strict; checks and types stay. */
 export function strictly<Schema extends z.ZodType>(schema: Schema): Schema {
   return strict(schema) as Schema;
 }

@@ -1,4 +1,4 @@
-/** What an object has that nothing reads: a misspelt option must not be dropped silently. */
+/** Finds the key of an object that no code reads: a misspelt option must not be dropped silently. */
 import { suggestion } from "./schema-issues.js";
 
 /** `unknown option "onec" (did you mean "once"?)`, for the first key that is none of `known`; undefined when all are known. */

@@ -1,4 +1,4 @@
-/** What is wrong with a value that a program made: the field, what is expected there and what is there. */
+/** The problem of a value that a program made: the field, the expected value and the actual value. */
 import type { z } from "zod";
 import { PLAIN_MANY, shown, typeName } from "./plain-issues.js";
 import { issuesOf, pathText } from "./schema-issues.js";
@@ -6,7 +6,7 @@ import { keysAt } from "./schema-keys.js";
 
 type Path = readonly (string | number)[];
 
-/** `card.tone: expected one of …, got "red"`, all problems in one line; undefined when the value fits. `at`: where it stands. */
+/** `card.tone: expected one of …, got "red"`, all problems in one line; undefined when the value fits. `at`: its place. */
 export function valueProblem(schema: z.ZodType, value: unknown, at: Path = []): string | undefined {
   const problems = valueProblems(schema, value, at);
   return problems.length === 0 ? undefined : problems.join("; ");

@@ -1,5 +1,5 @@
 /**
- * A YAML text with the places of what is in it, for errors that name a line. Values are read by js-yaml, which is eight times quicker;
+ * A YAML text with the places of its values, for errors that name a line. Values are read by js-yaml, which is eight times quicker;
  * positions by `yaml`, when one is needed. Both read YAML 1.2's core schema.
  */
 import { CORE_SCHEMA, load } from "js-yaml";
@@ -21,7 +21,7 @@ export interface YamlSource {
   /** Plain JSON; undefined for an empty text. Not to be used when there are errors. */
   value: unknown;
   errors: (Position & { message: string })[];
-  /** Where a value stands, or what is nearest above it; with `ofKey` where its key does. The first call reads the text again. */
+  /** The place of a value, or of the nearest one above it; with `ofKey` the place of its key. The first call reads the text again. */
   placeOf(path: YamlPath, ofKey?: boolean): Position;
   /** A value as it is written, whose digits a number may not hold; undefined for a list or a map. */
   writtenAt(path: YamlPath): string | undefined;
@@ -34,12 +34,12 @@ export interface YamlSource {
 
 /** A part of a text, maybe with errors elsewhere or of its own. */
 export interface YamlEntry {
-  /** With errors: what could be read of it. */
+  /** With errors: the part that could be read. */
   value: unknown;
-  /** It ends in the name of a setting when it stands beside the list. */
+  /** The path ends in the name of a setting when the entry is beside the list. */
   path: YamlPath;
   errors: (Position & { message: string })[];
-  /** An error that may have swallowed what follows. */
+  /** An error that may have swallowed the text after it. */
   mayHideOthers: boolean;
   /** From its start to that of the next one; only of a text with errors. */
   text: string;
@@ -69,7 +69,7 @@ export function parseYaml(marked: string): YamlSource {
 
 type Read = Pick<YamlSource, "value" | "errors">;
 
-/** Undefined when something is wrong: the other parser tells what, and where. */
+/** Undefined when something is wrong: the other parser finds the error and its place. */
 function quickly(text: string): Read | undefined {
   try {
     return { value: load(text, { schema: CORE_SCHEMA }) ?? undefined, errors: [] };
@@ -92,7 +92,7 @@ interface Positioned {
   lines: LineCounter;
 }
 
-/** Those of the parser, and the aliases (`*name`) of what no `&name` in the file names, in their order. */
+/** The errors of the parser, and the aliases (`*name`) without an `&name` in the file, in their order. */
 function faultsOf(document: Document): YamlFault[] {
   const faults: YamlFault[] = [...document.errors];
   yaml().visit(document, {
@@ -107,7 +107,7 @@ function faultsOf(document: Document): YamlFault[] {
 }
 
 const NO_ANCHOR = "NO_ANCHOR";
-/** What stands behind them is read as it is. */
+/** The text behind these errors is read as it is. */
 const CONTAINED: ReadonlySet<string> = new Set(["DUPLICATE_KEY", NO_ANCHOR]);
 
 function slowly({ document, lines }: Positioned, text: string): Read {
@@ -121,7 +121,7 @@ function slowly({ document, lines }: Positioned, text: string): Read {
   }
 }
 
-/** Without what follows from a slip before it: at the same place, in a line whose tab was not understood, or in the same words in one line. */
+/** Leaves out errors that follow from an earlier slip: at its place, in a line with a wrong tab, or with the same words in one line. */
 function withoutEchoes(faults: readonly YamlFault[], lines: LineCounter, text: string): Read["errors"] {
   const seen = new Set<string>();
   return faults.flatMap((fault) => {
@@ -178,7 +178,7 @@ interface DocumentPart {
   start: unknown;
 }
 
-/** None when it is neither a list nor a map, and when nothing is in the list: what should be in it may be outside. */
+/** None when it is neither a list nor a map, or when the list is empty: its entries may be outside by mistake. */
 function partsOf({ contents }: Document, key: string): DocumentPart[] {
   const { isMap, isSeq } = yaml();
   const items = (list: unknown[], under: YamlPath) =>
@@ -200,7 +200,7 @@ function readableValue(node: unknown, document: Document): unknown {
   try {
     return isNode(node) ? node.toJS(document) : undefined;
   } catch {
-    // An alias of what is not there: the settings beside it can be read, the id among them.
+    // An alias without its anchor: the settings beside it can be read, the id among them.
     if (!isMap(node)) return undefined;
     return Object.fromEntries(node.items.map(({ key, value }) => [String(key), readableValue(value, document)]));
   }

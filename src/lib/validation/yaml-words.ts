@@ -1,4 +1,4 @@
-/** What is wrong with a YAML text, in the words of who wrote it: the commonest slips, with what to write. */
+/** Problems of a YAML text, in the words of its writer: the commonest slips, with the right text. */
 
 export interface YamlFault {
   code: string;
@@ -7,7 +7,7 @@ export interface YamlFault {
   pos: readonly [number, number];
 }
 
-/** Undefined for what has no words here: then those of the parser are shown. */
+/** Undefined for a fault that has no words here: then those of the parser are shown. */
 export function wordsFor({ code, message, pos: [at] }: YamlFault, text: string): string | undefined {
   const line = lineAt(text, at);
   const column = at - text.lastIndexOf("\n", at - 1) - 1;
@@ -47,11 +47,11 @@ export function wordsFor({ code, message, pos: [at] }: YamlFault, text: string):
   }
 }
 
-/** `key: value`, both as they are; `lead` is what stands before them. */
+/** `key: value`, both as they are; `lead` is the text before them. */
 const LINE = /^(\s*(?:-\s+)*)(?:([A-Za-z_][\w.-]*):\s+)?(.*)$/;
 const COLON_INSIDE = /^\s*(?:-\s+)*[A-Za-z_][\w.-]*:\s+[^\s{["'].*:(\s|$)/;
 const NO_SPACE = /^\s*(?:-\s+)*([A-Za-z_][\w.-]*):([^\s:/].*)$/;
-/** What begins a list, a map, a block or a quoted text, and is none here. */
+/** The start of a list, a map, a block or a quoted text, where there is none. */
 const STARTS_A_FORM = /^[{[}\]|>"']/;
 
 function lineAt(text: string, at: number): string {
@@ -90,7 +90,7 @@ function example(line: string): string {
   return `: write ${key === undefined ? "" : `${key}: `}${quoted(value)}`;
 }
 
-/** In single quotes a backslash and a double quote stand for themselves. */
+/** In single quotes a backslash and a double quote have no special meaning. */
 const quoted = (text: string) => (/["\\]/.test(text) ? `'${text.replaceAll("'", "''")}'` : `"${text}"`);
 
 function missingSpace(line: string): string | undefined {
