@@ -104,6 +104,7 @@ describe("hooks at the points of a task", () => {
       plugin: `export default { id: "strict", setup({ hooks }) {
         hooks.register({ hook: "task:create", phase: "before", id: "closed", failurePolicy: "fail-closed", handler({ data }) {
           if (data.title === "closed") data.assignTo = "nobody-here";
+          if (data.title === "stores") data.input = { keep: 1, parts: new Map([["a", 1]]) };
           if (data.title === "expects") data.expectations = [{ fil: "dist/app.js" }];
         } });
         hooks.register({ hook: "task:create", phase: "before", id: "falls", failurePolicy: "fallback", fallback: { dependsOn: ["t_m999"] },
@@ -115,6 +116,9 @@ describe("hooks at the points of a task", () => {
     );
     expect((await app.command("/task add a expects")).text).toMatch(
       /not created: strict\.closed refused .*expectations\.0: expected exactly one of command, sh, file/,
+    );
+    expect((await app.command("/task add a stores")).text).toMatch(
+      /not created: strict\.closed refused .*input\.parts: expected a plain object, got a Map/,
     );
     expect((await app.command("/task add a falls")).text).toMatch(
       /not created: strict\.falls refused .*fallback was refused.*there is no task "t_m999"/,

@@ -16,6 +16,7 @@ import type { HookRegistry } from "../../hooks/registry.js";
 import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import type { Clock } from "../../lib/time/clock.js";
+import { jsonProblem } from "../../lib/validation/json-problem.js";
 import { PLAIN } from "../../lib/validation/plain-issues.js";
 import { issuesOf, pathText } from "../../lib/validation/schema-issues.js";
 import { withoutUndefined } from "../../lib/without-undefined.js";
@@ -171,7 +172,9 @@ function changeProblem(
 ): string | undefined {
   const read = readSpec(changed, clock.now());
   if ("problem" in read) return read.problem;
-  const { assignTo, dependsOn = [] } = read.spec;
+  const { assignTo, dependsOn = [], input } = read.spec;
+  const unstorable = jsonProblem(input ?? null, "input");
+  if (unstorable !== undefined) return unstorable;
   if (assignTo !== wanted.assignTo) {
     const problem = assigneeProblem(assignTo, config());
     if (problem !== undefined) return `assignTo: ${problem}`;
