@@ -156,7 +156,7 @@ describe("what starts a hook", { timeout: 120_000 }, () => {
 });
 
 /** All in one gateway at the same time: each writes into a folder of its own. */
-describe("a hook that writes where it watches", { timeout: 180_000, concurrent: true }, () => {
+describe("a hook that writes where it watches", { timeout: 400_000, concurrent: true }, () => {
   const watching = (id: string, sh: string) => ({
     id,
     trigger: { files: { paths: id, debounce: "50ms" } },
@@ -194,7 +194,7 @@ describe("a hook that writes where it watches", { timeout: 180_000, concurrent: 
 
   it.each(Object.keys(LOOPS))("does not start itself: %s", async (id) => {
     write(`${id}/a`, "by hand");
-    await until(() => isHeld(id), "it being held", 90_000);
+    await until(() => isHeld(id), "it being held", 150_000);
     await until(async () => (await notices(id)).length === 1, "the notice");
     await until(() => product.runs(id).every(({ status }) => !/queued|running/.test(status)), "its runs being over");
     const rounds = ran(id).length;
@@ -205,7 +205,7 @@ describe("a hook that writes where it watches", { timeout: 180_000, concurrent: 
     expect(ran(id)).toHaveLength(rounds);
     await product.say(`/hooks enable ${id}`);
     await until(() => ran(id).length > rounds, "it running again");
-    await until(() => isHeld(id), "it being held again", 90_000);
+    await until(() => isHeld(id), "it being held again", 150_000);
     await until(async () => (await notices(id)).length === 2, "the second notice");
   });
 
