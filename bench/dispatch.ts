@@ -1,5 +1,5 @@
 /**
- * What a dispatch costs, beside a hand-written await loop and the libraries that people would take instead.
+ * The cost of a dispatch, beside a hand-written await loop and the libraries that people would take instead.
  *
  * Every case of every subject runs in a process of its own (see dispatch-cases.ts), compiled as the product is, in turn with the await loop
  * (or what it is compared with): in one process for all, later subjects pay for what the compiler has seen before. A ratio is the median of

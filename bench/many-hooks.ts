@@ -38,7 +38,7 @@ interface Measured {
   startMs: number;
   /** CPU time of this process, all threads: what an idle machine would need at most. */
   cpuMs: number;
-  /** What stays, after a collection (`--expose-gc`). */
+  /** The heap after a collection (`--expose-gc`). */
   heapMb: number;
 }
 

@@ -1,4 +1,4 @@
-/** What many SLA clocks and many alerts at once cost: `npx tsx bench/scale.ts`. Exits 1 when looking for due clocks gets slower with their number. */
+/** The cost of many SLA clocks and many alerts at once: `npx tsx bench/scale.ts`. Exits 1 when looking for due clocks gets slower with their number. */
 import { at, newFile, startSla, task } from "../test/alerts/sla/rig.js";
 import { ANN, MINUTE, OPS, ROOM, signal, watch } from "../test/alerts/watch.js";
 import { cleanUp } from "../test/support/clean-up.js";

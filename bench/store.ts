@@ -1,5 +1,5 @@
 /**
- * What a message costs in the store, beside a bare better-sqlite3 loop that does the same work with no more than a prepared
+ * The cost of a message in the store, beside a bare better-sqlite3 loop that does the same work with no more than a prepared
  * statement for each step: `npx tsx bench/store.ts`. Ratios count; figures of a shared machine drift.
  */
 import { mkdtempSync, rmSync } from "node:fs";

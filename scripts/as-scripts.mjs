@@ -14,7 +14,7 @@ const HASHBANG = /^#!.*\n/;
 const OWN = /(\bfrom|\bimport\(?)(["'])\.\.?\/(?:[\w.-]+\/)*([\w-]+)\.js\2/g;
 const LAZY = /(?<![\w$.#])import\(/g;
 
-/** What the bundler wrote (`{ path, text }`, entries last) becomes what is written to dist, entries last as well. */
+/** Makes the files of dist out of the output of the bundler (`{ path, text }`), the entries last in both. */
 export async function asScripts(outputs, isEntry) {
   const chunks = outputs.filter(({ path }) => path.endsWith(".js"));
   const names = new Map(

@@ -34,7 +34,7 @@ function table(head: string[], rows: string[][]): string {
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-/** What a handler returns, or may change. */
+/** The fields that a handler returns, or may change. */
 function answerOf({ model, phases, result, sees = "original", mutable }: HookPoint): string[] {
   if (model === "lifecycle" && phases.includes("before"))
     return [
@@ -318,7 +318,7 @@ function fieldRows(place: string, schema: z.ZodType | undefined): string[][] {
   });
 }
 
-/** What a fresh clone starts with, so that the first hello meets a hook. */
+/** The plugins of a fresh clone, so that a hook answers the first hello. */
 const SHIPPED_PLUGINS = [
   "plugins:",
   "  - module: hookgate/examples/greeter",

@@ -14,7 +14,7 @@ export const EXAMPLES = "examples/hooks";
 
 type Table = (head: string[], rows: string[][]) => string;
 
-/** What handlers get, what they may decide, and what each point makes of it. */
+/** The input of handlers, their decisions, and the effect of a decision at each point. */
 function renderProtocol(table: Table): string {
   const points = catalogue.flatMap((point: HookPoint) => {
     const fields = fieldsOf(point.result);

@@ -44,7 +44,7 @@ async function start(base: Base): Promise<App> {
   };
   void base.options.stopSignal?.then(hearStop);
   stopping.push(async () => registry.close());
-  // What is under way by now was cut off.
+  // The work that is under way by now was cut off.
   stopping.push(() => stops.write());
   stopping.push(async () => parts.pending.stop());
   const stopExitLog = logExits({ plugins, registry, automations, givenUp: parts.givenUp, clock, logger });
@@ -95,7 +95,7 @@ async function start(base: Base): Promise<App> {
   };
 }
 
-/** What waits for a length of time keeps it when the clock is set. */
+/** Work that waits for a length of time keeps that length when the clock is set. */
 function followSteps(parts: Parts): void {
   const { clock, logger, followed, store } = parts.ground;
   clock.onStep((stepMs) => {

@@ -13,7 +13,7 @@ const LINGER_MS = 1_000;
 runCli(args, processTerminal, version()).then((code) => {
   process.exitCode = code;
   const end = () => endProcess(code);
-  // What a gateway logs is written at once.
+  // The log lines of a gateway are written at once.
   if (args[0] === "start") end();
   // A plugin may have left timers or connections behind: nothing waits for them, and none of them changes the exit code.
   process.stdout.write("", () => process.stderr.write("", end));

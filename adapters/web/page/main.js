@@ -178,7 +178,7 @@ function showChat(chat, keep) {
       .catch((error) => showLine(error.message));
   }
 
-  /** A link to a message here is followed in this page, by whichever of its names the gateway was called. */
+  /** A link to a message here is followed in this page, by any name under which the gateway is called. */
   document.addEventListener("click", (event) => {
     /** @type {HTMLAnchorElement | null | false} */
     const link = event.target instanceof Element && event.target.closest("a[href]");
