@@ -120,7 +120,7 @@ describe("a refused command", () => {
     const second = await say("guest", "/status");
     await deliveryIs(`d_${second}a`, "cancelled");
     expect(await why(`/hooks why ${second}`)).toContain(
-      `nothing was posted in the room in place of d_${second}a: the room gets one such line a person in ten minutes`,
+      `nothing was posted in the room in place of d_${second}a: the room gets one such line a person in 10 min`,
     );
   });
 });
