@@ -41,7 +41,7 @@ export interface TelegramAdapter extends Adapter {
   webhook(headers: WebhookHeaders, body: unknown): Promise<number>;
 }
 
-/** The run before ended because another program receives the bot's updates: until that is over, the platform is not reported as online. */
+/** The run before ended because another program receives the bot's updates: until that has ended, the platform is not reported as online. */
 interface Contest {
   error?: HookgateError | undefined;
 }

@@ -19,7 +19,7 @@ const SECRET_HEADER = "x-telegram-bot-api-secret-token";
 const CURSOR = "webhook";
 /** How often Telegram is asked whether its calls arrive. */
 const WATCH_EVERY_MS = 60_000;
-/** A failure older than this is over. */
+/** A failure older than this no longer counts. */
 const RECENT_S = 120;
 /** A webhook that is lost again within this time is fought over. */
 const FIGHT_MS = 600_000;

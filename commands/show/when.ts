@@ -23,7 +23,7 @@ const LATEST = 8_640_000_000_000_000;
 export const WHEN_FORMS =
   "Write 30m, 2h, 1d12h, 17:00, tomorrow (at 9:00), tomorrow 9:30, fri 12:00, 2026-12-24T18:00, or business.";
 
-/** A time without an offset is in `timezone`. Throws BAD_USAGE for text that is no time, and for a time that is over. */
+/** A time without an offset is in `timezone`. Throws BAD_USAGE for text that is no time, and for a past time. */
 export function readWhen(given: unknown, now: number, timezone: string): When {
   const text =
     typeof given === "string"

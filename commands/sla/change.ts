@@ -1,4 +1,4 @@
-/** `/sla extend` and `/sla close`: a person gives more time, or reports that a conversation is over. */
+/** `/sla extend` and `/sla close`: a person gives more time, or reports that a conversation has ended. */
 import type { ClockView } from "../../src/alerts/sla/desk-views.js";
 import { SLA_MEASURE_NAMES } from "../../src/domain/alerts/sla.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";

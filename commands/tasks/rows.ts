@@ -66,7 +66,7 @@ export function undeliveredText(task: Task): string | undefined {
   );
 }
 
-/** `in 2 h`, `3 h overdue`; empty without a deadline or when it is over anyway. */
+/** `in 2 h`, `3 h overdue`; empty without a deadline, or when the clock has ended. */
 export function dueText({ deadline, status }: Task, now: number): string {
   if (deadline === undefined || isEnded(status)) return "";
   return deadline > now ? `in ${formatDuration(deadline - now)}` : `${formatDuration(now - deadline)} overdue`;

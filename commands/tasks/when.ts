@@ -1,5 +1,5 @@
 /**
- * A deadline as people write it: `2h` from now, or a time. Text that is no date, or is over, is refused here, so that no alarm follows
+ * A deadline as people write it: `2h` from now, or a time. Text that is no date, or is a past time, is refused here, so that no alarm follows
  * later.
  */
 import { badUsage } from "../answer.js";

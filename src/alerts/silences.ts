@@ -43,7 +43,7 @@ export interface Silences {
     silence: { matchers: readonly string[]; until: number; comment: string; by: Actor },
     now: number,
   ): Promise<Silence>;
-  /** Undefined for an unknown silence; unchanged when it is over already. */
+  /** Undefined for an unknown silence; unchanged when it has ended already. */
   expire(id: string, now: number): Promise<Silence | undefined>;
 }
 

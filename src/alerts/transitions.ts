@@ -23,7 +23,7 @@ export const TRANSITIONS = {
     inhibited: "resolved",
   },
   ack: { warned: "acked", firing: "acked", snoozed: "acked", silenced: "acked", inhibited: "acked" },
-  /** The time of the acknowledgement is over. */
+  /** The time of the acknowledgement has ended. */
   lapse: { acked: BACK },
   /** Also of an alert that is quiet for another reason, which is looked at again afterwards. */
   snooze: {

@@ -83,7 +83,7 @@ export interface Queue extends BackgroundPort {
   readonly stopping: AbortSignal;
   connect(deps: QueueDeps): void;
   start(): Promise<void>;
-  /** Takes no more runs; resolves when those under way have ended, or when `graceMs` are over and they got the signal to stop. */
+  /** Takes no more runs; resolves when those under way have ended, or when `graceMs` have passed and they got the signal to stop. */
   stop(graceMs: number): Promise<void>;
   wake(): void;
   /** Checks a run that another part stores together with more: gives it as it is to be stored, ended already when its gates refuse it. */

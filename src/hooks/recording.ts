@@ -117,7 +117,7 @@ export class Recording {
     };
   }
 
-  /** The dispatch is over for its caller. */
+  /** The dispatch has ended for its caller. */
   end(dispatch: Recorded, ending: Ending): void {
     this.ending = ending;
     this.emit(dispatch);

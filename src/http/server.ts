@@ -254,7 +254,7 @@ class FastifyServer implements HttpServer {
     limitBodies(app, { clock, logger }, bodyWithinMs, (request) => this.#connections.keep(request));
   }
 
-  /** A body without a login, or of a person who is over a limit, is not read, however long it is. */
+  /** A body without a login, or of a person above a limit, is not read, however long it is. */
   #admitBodies(routeOf: RouteOf, senders: WeakMap<FastifyRequest, Person>): void {
     const { auth, limits } = this.#deps;
     this.#app.addHook("onRequest", async (request) => {

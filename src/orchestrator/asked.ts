@@ -29,7 +29,7 @@ export interface Asked {
   refuse(seen: Task, actor: Actor): Promise<Transitioned>;
   /** Gives the task to another assignee. */
   assign(id: string, assignTo: string, actor: Actor): Promise<Transitioned>;
-  /** `undefined`: no deadline. Throws TASK_INVALID for a task that is over. */
+  /** `undefined`: no deadline. Throws TASK_INVALID for a task that has ended. */
   setDeadline(id: string, deadline: number | undefined, actor: Actor): Promise<Task>;
   note(id: string, text: string, actor: Actor): Promise<Task>;
 }

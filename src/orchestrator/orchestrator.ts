@@ -57,7 +57,7 @@ export interface Orchestrator extends Transitions, Pick<Finish, "handIn" | "fail
   stop(): Promise<void>;
   /** Resolves when all observers were notified of all changes so far, also of those that others wrote after the stop. */
   drained(): Promise<void>;
-  /** Deletes tasks that are over for long; resolves with how many. */
+  /** Deletes tasks that have ended for long; resolves with how many. */
   sweep(): Promise<number>;
 }
 
@@ -241,7 +241,7 @@ class TaskOrchestrator implements Omit<Orchestrator, keyof Requests> {
     if (this.#phase === "running") this.#dispatch.wake();
   }
 
-  /** Tasks that wait for this task are due when it is over, or goes on again. */
+  /** Tasks that wait for this task are due when it has ended, or goes on again. */
   async #wakeDependents({ id, status }: Task): Promise<void> {
     if (!isEnded(status) && status !== "pending") return;
     for (const waiting of await this.store.dependents(id)) await this.store.setDue(waiting, this.#deps.clock.now());

@@ -1,5 +1,5 @@
 /**
- * The runs of this process: each has its run id and a lease, which is renewed until the run ends. A run is ended when its time is over,
+ * The runs of this process: each has its run id and a lease, which is renewed until the run ends. A run is ended when its time is up,
  * when its task is taken away from it, when its lease is lost, and when the gateway stops.
  */
 
@@ -39,7 +39,7 @@ export interface Running {
   committed(task: Task): void;
   progressOf(taskId: string): Progress | undefined;
   start(): void;
-  /** Resolves when all have ended, or when the time is over and the runs that were ended have had their moment. */
+  /** Resolves when all have ended, or when the time is up and the runs that were ended have had their moment. */
   stop(graceMs: number): Promise<void>;
   readonly size: number;
 }

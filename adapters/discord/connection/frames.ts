@@ -11,7 +11,7 @@ import { pause } from "./pause.js";
 
 export interface FrameEvents {
   sessionStarted(shardId: number, info: SessionInfo): void;
-  /** Discord reported that the session is over (op 9 false). */
+  /** Discord reported that the session has ended (op 9 false). */
   sessionEnded(shardId: number): void;
   /** A frame came in; malformed ones too. */
   frame(shardId: number, op: number): void;

@@ -13,7 +13,7 @@ const MARGIN_MS = 50;
 const MAX_BUCKETS = 10_000;
 /** From the second limit in a row on, changes of a channel's messages wait at least so long, doubled for each limit before it, up to `maxMs`. */
 const CHANGE_LIMIT = { firstMs: 5_000, maxMs: 300_000 };
-/** While one change tests whether the limit is over, the others wait so long. */
+/** While one change tests whether the limit has ended, the others wait so long. */
 const TEST_MS = 5_000;
 
 type Header = (name: string) => string | null;
@@ -45,7 +45,7 @@ interface ChangeLimit {
   until: number;
   /** Older messages are limited, too. A newer one may not be. */
   newest: bigint;
-  /** A change was let through to test whether the limit is over. */
+  /** A change was let through to test whether the limit has ended. */
   isTried: boolean;
 }
 
@@ -98,7 +98,7 @@ export class Limits {
       this.#set(route, Number(remaining), Number(resetAfter) * 1000 + MARGIN_MS);
   }
 
-  /** Discord took a change: the limit that it met is over. */
+  /** Discord took a change: the limit that it met has ended. */
   changed(route: Route): void {
     if (this.#changeLimitOf(route)) this.#changes.delete(changesKey(route));
   }

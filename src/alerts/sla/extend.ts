@@ -12,7 +12,7 @@ import { fingerprintOf } from "./clock/say.js";
 import type { Policy } from "./policies/policies.js";
 
 export interface Extension {
-  /** Added working time: from the due time, or from now when that is over. */
+  /** Added working time: from the due time, or from now when that has ended. */
   byMs?: number;
   /** The new due time, instead of `byMs`. */
   toAt?: number;

@@ -75,7 +75,7 @@ export function isOfWoken({ key }: Pick<NewNotice, "key">, { state, since }: Pic
   return state === "acked" && key === wokenKey(since);
 }
 
-/** Like `isOfWoken`, until the acknowledgement ended: the notice mentions an acknowledgement that is over. */
+/** Like `isOfWoken`, until the acknowledgement ended: the notice mentions that it has ended. */
 export function wasOfWoken(notice: Pick<NewNotice, "key">, alert: Pick<Alert, "state" | "since">): boolean {
   return notice.key.startsWith(WOKEN) && !isOfWoken(notice, alert);
 }

@@ -32,7 +32,7 @@ export async function markForRedraw(destination: string, { store, clock }: Telli
   return (await store.redraws(destination)).nextAt;
 }
 
-/** Undefined when all alerts on the card are over. */
+/** Undefined when all alerts on the card have ended. */
 export async function nextRedraw(
   { id, kind, destination }: AlertCard,
   { store, clock }: Telling,

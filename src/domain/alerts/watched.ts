@@ -82,7 +82,7 @@ export type FactsOf<T extends WatchedType> = { [K in keyof Required<Watched<T>["
 interface Ended {
   /** When the entity was over; by its deadline, the target is `met`. */
   endedAt?: number | undefined;
-  /** The entity is over without having been done (failed, cancelled): clocks end, nothing was met. */
+  /** The entity has ended without having been done (failed, cancelled): clocks end, nothing was met. */
   abandoned?: boolean | undefined;
 }
 

@@ -116,7 +116,7 @@ export const mission = z.object({
   /** Its tasks are stored as rows. */
   tasksCreated: z.boolean(),
   hold: taskHold.omit({ wanted: true }).optional(),
-  /** A person ended the mission: its remaining tasks are cancelled, then it is over. */
+  /** A person ended the mission: its remaining tasks are cancelled, then the mission itself ends. */
   cancel: z.object({ by: z.string(), reason: z.string().optional(), at: z.number() }).optional(),
   /** Why it is in its state, in a sentence. */
   reason: z.string().optional(),

@@ -50,7 +50,7 @@ export function mayBecome(from: TaskStatus, to: TaskStatus): boolean {
   return TASK_TRANSITIONS[from].includes(to);
 }
 
-/** The task is over; a person may still retry a failed or cancelled one. */
+/** The task has ended; a person may still retry a failed or cancelled one. */
 export function isEnded(status: TaskStatus): boolean {
   return status === "done" || status === "failed" || status === "cancelled";
 }

@@ -213,5 +213,5 @@ export class VoidDispatch extends Dispatch {
   }
 }
 
-/** The result of every dispatch that is over at once: it has no value. */
+/** The result of every dispatch that has ended at once: it has no value. */
 export const RESOLVED: Promise<void> = Promise.resolve();

@@ -39,7 +39,7 @@ export async function endLeftovers(clock: Clock, group: Group, graceMs: number):
 
 const CHECK_EVERY_MS = 10;
 
-/** Whether all have gone (and, when given, the pipes are closed) before the grace is over. */
+/** Whether all have gone (and, when given, the pipes are closed) within the grace. */
 export async function goneWithin(
   clock: Clock,
   group: Group,

@@ -349,7 +349,7 @@ function heldOpen(clock: Clock, child: ChildProcess, closed: Promise<true>): Pro
   });
 }
 
-/** A signal that reports that the time is over (as `AbortSignal.timeout` does) is a deadline like our own. */
+/** A signal that reports that the time is up (as `AbortSignal.timeout` does) is a deadline like our own. */
 function aborted(
   signals: readonly (AbortSignal | undefined)[],
   closed: Promise<true>,

@@ -134,7 +134,7 @@ async function turnGroup(
   deps: MissionDeps,
 ): Promise<void> {
   const { mission } = row;
-  // A task that can never start any more is over, and not left as a draft.
+  // A task that can never start any more is ended, and not left as a draft.
   const group = mission.plan.groups.find((one) => one.name === name);
   if (status === "failed" && group) await cancelTasks(mission, tasksOf(mission, group, tasks), deps);
   const now = deps.clock.now();
@@ -276,7 +276,7 @@ async function ask<Point extends "mission:execute" | "quality:gate" | "mission:c
 
 /** Writes the result of asking hooks. */
 async function settle(row: MissionRow, change: MissionChange, deps: MissionDeps, more?: WithChange): Promise<void> {
-  // If the mission was changed meanwhile, hooks are asked again: these dispatches are over either way.
+  // If the mission was changed meanwhile, hooks are asked again: these dispatches have ended either way.
   if (!(await keep(row, change, deps, { ...more, isAnswer: true }))) await deps.attempts.forget(row.mission.id);
 }
 

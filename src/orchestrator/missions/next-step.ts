@@ -58,7 +58,7 @@ function isAsKept({ verdict, avgScore, allPassed, reason }: Evaluation, kept: Ga
   );
 }
 
-/** The task is over, or waits for a task that failed: it goes on only when a person acts. */
+/** The task has ended, or waits for a task that failed: it goes on only when a person acts. */
 function isSettled({ status, hold }: Task): boolean {
   return isEnded(status) || (status === "blocked" && hold?.kind === "dependency");
 }

@@ -6,7 +6,7 @@ import { RUN_COLUMNS, type RunRecord, runOf, WAITS } from "./run-rows.js";
 /** The condition takes the ids as one JSON list. */
 const HAS_ROOM = "hook_id NOT IN (SELECT value FROM json_each(?))";
 const IN_FORCE = "(created_at < ? OR hook_id NOT IN (SELECT value FROM json_each(?)))";
-/** Of two runs that wait since the same moment, a run that came then goes before the next run of a line that was served then. */
+/** At the same moment, a run that came then goes before the next run of a line that was served then. */
 const IN_TURN = "turn, due_at DESC, seq";
 const NONE: LeftRuns = { busy: [], absent: [], unread: [], keptSince: 0 };
 

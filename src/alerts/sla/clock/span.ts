@@ -9,7 +9,7 @@ export interface Span {
   cycle: string;
   startedAt: number;
   endedAt?: number;
-  /** The span is over, and there is no target to meet. */
+  /** The span has ended, and there is no target to meet. */
   abandoned?: boolean;
   /** The conversation was closed without the answer that the span measures. */
   isUnanswered?: boolean;
