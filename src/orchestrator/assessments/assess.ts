@@ -67,7 +67,7 @@ export function createAssess(deps: AssessDeps): Assess {
       if (!(await isInReview())) return { kind: "left" };
       const isCondition = one.kind === "readable" && "when" in one.one;
       const check = (leftMs?: number) => checkOne(one, begun, deps, signal, leftMs);
-      const checked = isCondition ? await conditions(() => check(Math.max(1, limitMs - conditionsMs))) : await check();
+      const checked = isCondition ? await conditions(() => check(limitMs - conditionsMs)) : await check();
       if (isCondition) conditionsMs += checked.latencyMs;
       checks.push(checked);
     }
@@ -172,7 +172,7 @@ async function checkOne(
   task: Task,
   deps: AssessDeps,
   signal: AbortSignal,
-  limitMs = Number.POSITIVE_INFINITY,
+  limitMs = CONDITIONS_MS,
 ): Promise<Check> {
   if (readable.kind === "unreadable")
     return broken(`expectation ${readable.number}`, "when", `it cannot be read: ${readable.why}`);
@@ -191,11 +191,13 @@ async function checkOne(
     const found = await checkExpectation(one, {
       ...deps,
       task,
-      timeoutMs: Math.min(timeoutMs, limitMs),
+      timeoutMs,
+      conditionMs: Math.max(1, Math.floor(Math.min(timeoutMs, limitMs))),
       signal: ending,
     });
-    const feedback = deps.mask(found.feedback);
-    return { ...facts, score: found.passed ? 1 : 0, ...found, feedback, latencyMs: latencyMs() };
+    const { tookMs = latencyMs(), ...outcome } = found;
+    const feedback = deps.mask(outcome.feedback);
+    return { ...facts, score: outcome.passed ? 1 : 0, ...outcome, feedback, latencyMs: Math.round(tookMs) };
   } catch (error) {
     signal.throwIfAborted();
     const why = ending.aborted

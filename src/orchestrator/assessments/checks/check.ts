@@ -16,6 +16,8 @@ export interface CheckDeps {
 export interface CheckContext extends CheckDeps {
   task: Task;
   timeoutMs: number;
+  /** The part of `timeoutMs` that the evaluation of a condition may take, without the start of its program. */
+  conditionMs: number;
   /** Aborts at the time-out, too. */
   signal: AbortSignal;
 }
@@ -27,6 +29,8 @@ export interface Found {
   score?: number;
   feedback: string;
   broken?: boolean;
+  /** Without the start of a program; the whole check when absent. */
+  tookMs?: number;
 }
 
 export const so = (feedback: string): Found => ({ passed: true, feedback });
