@@ -511,9 +511,10 @@ describe("a reload that is rejected", () => {
     writeFileSync(file, JSON.stringify({ ...config, hooks: worse }));
     const { discord, platforms } = stack;
     const direct = discord.world.dmWith(discord.userId);
-    const told = await find(platforms.discord, { chatId: direct.id }, /not applied/);
-    expect(told.text).toMatch(/mesage.*received.*did you mean/s);
-    await find(platforms.web, { chatId: "dm-1" }, /not applied/);
+    // A busy machine may have reported the removed folder before.
+    const rejected = /not applied.*mesage.*received.*did you mean/s;
+    await find(platforms.discord, { chatId: direct.id }, rejected);
+    await find(platforms.web, { chatId: "dm-1" }, rejected);
     expect((await run("/hooks show worse")).outcome).toBe("done");
   });
 });

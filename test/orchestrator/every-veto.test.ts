@@ -280,7 +280,9 @@ it.each<[string, Pick<Refusal, "fails">]>([
       expect(asked.outcome, `${name}: ${asked.text}`).toBe("done");
       await until(async () => (await veto.look(app, id)).state === veto.after, `${name} being ${veto.after}`).catch(
         async (error) => {
-          throw new Error(`${error.message}; it is ${JSON.stringify(await veto.look(app, id))}`);
+          throw new Error(
+            `${error.message}; it is ${JSON.stringify(await veto.look(app, id))} ${(await app.command(`/task show ${id}`)).text}`,
+          );
         },
       );
     }
