@@ -21,10 +21,7 @@ export const alerts = defineCommand({
     open: { summary: "Open alerts", run: (deps, context) => listAlerts(deps, context, "open") },
     mine: { summary: "Open alerts that you took", run: (deps, context) => listAlerts(deps, context, "mine") },
     all: { summary: "All alerts, resolved ones too", run: (deps, context) => listAlerts(deps, context, "all") },
-    show: {
-      summary: "One alert in full",
-      run: async (deps, context) => showAlert(deps, context, await idIn(deps, context)),
-    },
+    show: { summary: "One alert in full", run: showAlert },
     assign: { summary: "Take an alert", role: "operator", isNoted: true, run: assign },
     escalate: { summary: "Notify the next person now", role: "operator", isNoted: true, run: escalate },
     resolve: {
@@ -44,7 +41,7 @@ export const alerts = defineCommand({
   options: [
     {
       name: "id",
-      summary: "The id of an alert (al_…), or last: the one posted last in this chat",
+      summary: "The id of an alert (al_…), or last: the one posted last in this chat; show: also its name",
       type: "string",
       complete: "alerts",
     },

@@ -3,11 +3,12 @@
 import type { Actor, Alert } from "../../src/domain/alerts/alert.js";
 import { formatAddress } from "../../src/domain/chat/address.js";
 import type { OptionSpec } from "../../src/domain/chat/command.js";
-import type { CommandContext } from "../../src/gateway/commands.js";
+import { type CommandContext, UnclearOption } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import { parseDuration } from "../../src/lib/time/duration.js";
-import { badUsage, missing, notFound } from "../answer.js";
+import { badUsage, missing } from "../answer.js";
 import type { AlertDesk, CommandDeps } from "../deps.js";
+import { clip } from "../show/text.js";
 
 export function needAlerts({ alerts }: CommandDeps): AlertDesk {
   if (alerts) return alerts;
@@ -28,19 +29,21 @@ export function actorOf({ operator, source }: Pick<CommandContext, "operator" | 
   return { id: `${platform}:${userId}`, name: displayName ?? `${platform}:${userId}`, source };
 }
 
-/** An id as cards show it, of an alert, or of a card or message of many; `last`: the open alert that was posted last in this chat. */
-export async function idOf(alerts: AlertDesk, given: unknown, { at }: Pick<CommandContext, "at">): Promise<string> {
+/**
+ * An id as cards show it, of an alert, or of a card or message of many; `last`: the open alert that was posted last in this chat. `name`:
+ * the words that were looked for among the names of alerts.
+ */
+export async function idOf(
+  alerts: AlertDesk,
+  given: unknown,
+  { at }: Pick<CommandContext, "at">,
+  name?: string,
+): Promise<string> {
   const id = typeof given === "string" ? given.trim() : "";
   if (id === "") throw missing("which alert", "/alerts lists them; `last` is the one posted last in this chat.", "id");
   if (id !== "last") {
     if (isOfMany(id) || (await alerts.get(id))) return id;
-    throw notFound(
-      "alert",
-      id,
-      [],
-      "/alerts lists those that are open; `last` is the one posted last in this chat.",
-      "id",
-    );
+    throw noAlert(id, name);
   }
   const last = await alerts.last(at && formatAddress(at));
   if (last) return last.id;
@@ -50,6 +53,16 @@ export async function idOf(alerts: AlertDesk, given: unknown, { at }: Pick<Comma
     message: `No alert${where} is open.`,
     hint: "/alerts lists those that are open.",
   });
+}
+
+/** The person can choose one that is open. */
+export function noAlert(id: string, name?: string): UnclearOption {
+  const facts = {
+    code: "NOT_FOUND",
+    message: `No alert has the id ${name === undefined ? "" : "or the name "}"${clip(name ?? id, 80)}".`,
+    hint: "/alerts lists those that are open; `last` is the one posted last in this chat.",
+  };
+  return new UnclearOption(facts, "id", id);
 }
 
 /** All alerts of one card or message: the open ones are looked up when an action is done. */

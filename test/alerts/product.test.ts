@@ -225,6 +225,27 @@ describe("/alerts", () => {
   });
 });
 
+describe("/alerts show with a name", () => {
+  it("shows the one alert that has it, also when it has ended; several are listed; an open one comes before those that ended", async () => {
+    for (const title of ["Golf in Lisbon", "Golf in Porto"])
+      await app.app.alerts.raise(signal(title, { labels: { queue: "side" } }));
+    const ids = { lisbon: await cardId("Golf in Lisbon"), porto: await cardId("Golf in Porto") };
+    const one = await run("/alerts show reply to golf in lisbon");
+    expect(one.data).toMatchObject({ id: ids.lisbon, history: expect.any(Array) });
+    const both = await run("/alerts show Golf");
+    expect(both.text).toMatch(/2 alerts have the name "Golf"\. Which one\?\n\n1\. .*Golf in .*\n2\. .*Golf in /);
+    for (const id of Object.values(ids)) expect(both.text).toContain(id);
+    await run(`/alerts resolve ${ids.lisbon} done`);
+    expect((await run("/alerts show Golf")).data.id).toBe(ids.porto);
+    expect((await run("/alerts show Lisbon")).data).toMatchObject({ id: ids.lisbon, state: "resolved" });
+    await run(`/alerts resolve ${ids.porto} done`);
+    expect((await run("/alerts show Golf")).text).toContain("2 alerts have the name");
+    const none = await run("/alerts show Tennis court");
+    expect(none).toMatchObject({ outcome: "failed" });
+    expect(none.text).toContain('No alert has the id or the name "Tennis court".');
+  });
+});
+
 describe("the commands", () => {
   it("list, silence with a comment, expire, digest and who is on call", async () => {
     await app.app.alerts.raise(signal("cid"));

@@ -527,7 +527,7 @@ describe("a command that lacks something", () => {
   it.each([
     ["/snooze last", /Missing: how long[\s\S]*\/snooze al_\w+ 2h/],
     ["/snooze last soonish", /no time and no length[\s\S]*tomorrow 9:30/],
-    ["/ack al_nothing", /no alert "al_nothing"[\s\S]*Which one\?[\s\S]*al_/],
+    ["/ack al_nothing", /No alert has the id "al_nothing"[\s\S]*Which one\?[\s\S]*al_/],
     ["/silence add nonsense 2h because", /such as severity=critical[\s\S]*Labels/],
     ["/silence add policy=dates soonish because", /no time and no length/],
     ["/silence add policy=dates 2h", /comment with the reason/],
