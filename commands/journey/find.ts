@@ -14,7 +14,14 @@ import { code } from "../show/text.js";
 import { MAX_RUNS, type OnRecord, storedRunsOf } from "./background.js";
 import { correctionsOf, editsOf, lastChangesOf, laterChanges } from "./corrections.js";
 import { isBecauseOf, isLedTo, ledToAt, withTasks } from "./led-to.js";
-import { asItWaits, changesOf, isInCommandLane, type Surroundings, surroundingsOf } from "./surroundings.js";
+import {
+  asItWaits,
+  changesOf,
+  isInCommandLane,
+  isOwnNotice,
+  type Surroundings,
+  surroundingsOf,
+} from "./surroundings.js";
 
 /** How many dispatches of one message or delivery are read. */
 const MAX_DISPATCHES = 50;
@@ -269,7 +276,7 @@ async function ofMissing(deps: CommandDeps, asked: string, row: InboxRow, id: st
 
 /**
  * Deliveries that were posted because of the message, oldest first: by hooks, where the cause of a delivery is the run of the hook; and by
- * the gateway in place of an answer that was withheld or could not be delivered.
+ * the gateway in place of an answer that was withheld or could not be delivered, or to its author.
  */
 async function postsOf(
   { store }: CommandDeps,
@@ -278,8 +285,9 @@ async function postsOf(
 ): Promise<Delivery[]> {
   const roots = new Set([...rows.map(({ id }) => `m${id}`), ...answers.map((one) => one.id)]);
   const since = Math.min(...rows.map(({ receivedAt }) => receivedAt));
-  const posts = await store.outbox.causedBy([...roots], ["hook", "agent", "command"], since);
-  return posts.filter(({ id }) => !roots.has(id));
+  const posts = await store.outbox.causedBy([...roots], ["hook", "agent", "command", "reply", "forward"], since);
+  const isAnswer = (one: Delivery) => (one.cause.kind === "reply" || one.cause.kind === "forward") && !isOwnNotice(one);
+  return posts.filter((one) => !roots.has(one.id) && !isAnswer(one));
 }
 
 async function ofDelivery(deps: CommandDeps, asked: string, own: Delivery): Promise<Found> {

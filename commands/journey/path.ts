@@ -27,7 +27,7 @@ import { decisionText, earlierEnds } from "./given-up.js";
 import { journalLines } from "./journal-lines.js";
 import { isBlock, isSilentClaim } from "./put-off.js";
 import { refusedLines, wasPausedText } from "./refused.js";
-import { ownWordText, runningText } from "./surroundings.js";
+import { isOwnNotice, ownWordText, runningText } from "./surroundings.js";
 import { behindText, deniedText, endText, goneLines, lostAt, whyUnhandled } from "./why-not-reached.js";
 
 /** Deliveries and failures shown; `--json` has all. */
@@ -180,7 +180,8 @@ function ownWords(deps: CommandDeps, own: Delivery, { row, decisions }: Journey,
     return `a message to ${place}, created ${ago(createdAt, now)}, which counts as sent since ${ago(settledAt, now)}`;
   if (status === "sent" && operation === "send") return `which the gateway sent to ${place} ${ago(settledAt, now)}`;
   const kind = operation === "delete" ? "a deletion" : operation === "edit" ? "an edit" : "a message";
-  const what = own.cause.kind === "reply" && row && operation === "send" ? `an answer to ${code(`m${row.id}`)}` : kind;
+  const isAnswer = own.cause.kind === "reply" && row && operation === "send" && !isOwnNotice(own);
+  const what = isAnswer ? `an answer to ${code(`m${row.id}`)}` : kind;
   const state = isUnderWay(own) ? "not sent yet" : `**${status}**`;
   return `${what} in ${place}, created ${ago(createdAt, now)}: ${state}`;
 }
@@ -429,7 +430,7 @@ function deliveryLine(deps: CommandDeps, delivery: Delivery, journey: Journey, n
   const posted = postedIds(delivery);
   const as = posted.length > 0 ? ` as ${posted.slice(0, 3).map(code).join(", ")}` : "";
   const when = settledAt === undefined ? "" : `${clockTime(settledAt, now)} `;
-  const isForward = delivery.cause.kind === "forward";
+  const isForward = delivery.cause.kind === "forward" && !isOwnNotice(delivery);
   const poster = delivery === journey.own ? undefined : posterOf(delivery, journey.dispatches);
   const to = isForward || poster ? ` to ${placeWords(deps, delivery.address)}` : "";
   const postedBy = poster ? ` · posted by ${poster}` : "";

@@ -248,8 +248,13 @@ async function originOf(deps: CommandDeps, own: Delivery, row: InboxRow | undefi
   }
 }
 
+/** A notice about a reply, or about words that were passed on: those have the cause of what they are about. */
+export const isOwnNotice = ({ id, cause }: Pick<Delivery, "id" | "cause">): boolean =>
+  (cause.kind === "reply" || cause.kind === "forward") && (isNotice(id) || isOpenly(id));
+
 /** The kind of a delivery of the gateway's own words; undefined for an answer. */
 export function ownWordText({ id, cause, targetId = id }: Delivery, row: InboxRow | undefined): string | undefined {
+  if (row !== undefined && isOwnNotice({ id, cause })) return "a notice to the author";
   if (cause.kind !== "command" || row === undefined) return undefined;
   const note = noteText(targetId);
   if (note !== undefined) return note;

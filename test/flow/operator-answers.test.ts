@@ -99,6 +99,16 @@ it("a held reply is shown with what has it sent, wherever one asks why", async (
   }
 });
 
+it("the path of a message shows that its author was notified of a held reply", async () => {
+  const live = await liveApp({ "hookgate.yaml": "plugins: [./lab.mjs]", "lab.mjs": LAB });
+  const ask = async (line: string) => (await invoke(live.app.url, line, TOKEN)).text.replace(/[\\`*]/g, "");
+  await live.post("/api/rooms/dm-1/messages", { text: "guarded words", nonce: "nonce-of-the-words" });
+  const notice = /(d_n\w+) \(a notice to the author\) sent as/;
+  await until(async () => notice.test(await ask("/hooks why m1")), "the line about the notice");
+  const [, id] = notice.exec(await ask("/hooks why m1")) ?? [];
+  expect(await ask(`/hooks why ${id}`)).toContain("sent by the gateway itself: a notice to the author");
+});
+
 it("a purged delivery is known as purged by /outbox, and its release stays on record", async () => {
   const { ask, say } = await lab();
   const row = await say("guarded words", /is held|held:/);

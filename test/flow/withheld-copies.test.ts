@@ -88,6 +88,15 @@ describe.each([
     await shown("how do I pay by card?", 1);
   });
 
+  it("the path of an answer that was withheld shows that its author was notified", async () => {
+    customer.say("which key is it?");
+    await shown("which key is it?", 1);
+    const copy = (await team.seen(desk)).find(({ text }) => text.includes("which key is it?"));
+    const answer = await team.say(desk, "owner", `it is ${KEY}`, { replyToId: copy?.id as string });
+    const path = () => ask(`/hooks why ${answer}`);
+    await until(async () => /\(a notice to the author\) sent as/.test(await path()), "the line about the notice");
+  });
+
   it("a copy that is held for an operator is not reported", async () => {
     customer.say("please wait for me");
     await until(async () => (await ask("/outbox list held")).includes("d_m"), "the held copy");
