@@ -22,6 +22,7 @@ import {
   isFiringAt,
   isJournalled,
   isOfBackground,
+  skippedLater,
 } from "../journey/background.js";
 import {
   cutOffRunText,
@@ -337,7 +338,7 @@ async function madeIt(
 async function showRuns(
   deps: CommandDeps,
   hookId: string,
-  { id, asked, row, deliveries, dispatches }: Journey,
+  { id, asked, row, deliveries, dispatches, stored }: Journey,
   ran: readonly RanIn[],
   buttons: readonly Button[],
   remarks: readonly (string | undefined)[],
@@ -357,7 +358,7 @@ async function showRuns(
       ...remarks,
       ...shown.map(
         ({ one, instead }) =>
-          `${withFollowed(runText(deps, one, now, isPassedOver(one, row, dispatches), instead), followedText(one, row, deliveries))}\n${dispatchLine(one.dispatch, now)}${posted(one)}`,
+          `${withFollowed(runText(deps, one, now, isPassedOver(one, row, dispatches), instead), followedText(one, row, deliveries))}\n${dispatchLine(one.dispatch, now, skippedLater(one.dispatch, stored))}${posted(one)}`,
       ),
       ran.length > MAX_RUNS && `${count(ran.length - MAX_RUNS, "earlier run")} left out.`,
     ],
@@ -437,7 +438,7 @@ export function runText(
 async function didNotRun(
   deps: CommandDeps,
   hook: HookInfo,
-  { id, asked, row, dispatches }: Journey,
+  { id, asked, row, dispatches, stored }: Journey,
   dispatch: DispatchRecord,
 ): Promise<CommandAnswer> {
   const now = deps.clock.now();
@@ -453,7 +454,7 @@ async function didNotRun(
       !reason &&
         explanation.runs &&
         `By its state now it would run: it was ${wasThere ? "" : "registered or "}enabled later.${enabledLater(switches, dispatch.at, now)}`,
-      dispatchLine(dispatch, now),
+      dispatchLine(dispatch, now, skippedLater(dispatch, stored)),
       row &&
         rootOf(dispatch.id) === `m${row.id}` &&
         cutOffsOf(row) > 0 &&

@@ -6,7 +6,7 @@ import type { HookInfo } from "../../src/hooks/registration/registration.js";
 import { answer, commandButton, word } from "../answer.js";
 import { insteadsIn } from "../automations/effect.js";
 import type { CommandDeps } from "../deps.js";
-import { isAttempt, isFiringAt } from "../journey/background.js";
+import { isAttempt, isFiringAt, skippedLater } from "../journey/background.js";
 import { cutOffRunText, cutOffText, mayBeKilled, unrecordedByKill, unrecordedText } from "../journey/cut-off.js";
 import { crashedAt, crashText, cutOffAfter, idsOf } from "../journey/cut-off-points.js";
 import type { Journey } from "../journey/find.js";
@@ -60,7 +60,7 @@ export async function explainPoint(deps: CommandDeps, point: string, journey: Jo
       reason,
       isLed && isUnrecorded && unlinkedText(point),
       open.length > 0 && `It is firing now: ${runningText(open)}.`,
-      ...(await attemptTexts(deps, here, now, row)),
+      ...(await attemptTexts(deps, here, now, journey)),
       ...crashes
         .filter((one) => one === crashed || one.endedBy !== undefined)
         .map((one) => crashText(one, deps, here.length > 0 ? " again" : "")),
@@ -114,7 +114,7 @@ async function attemptTexts(
   deps: CommandDeps,
   here: readonly DispatchRecord[],
   now: number,
-  row: InboxRow | undefined,
+  { row, stored }: Pick<Journey, "row" | "stored">,
 ): Promise<string[]> {
   const groups: { body: string; dispatches: DispatchRecord[] }[] = [];
   for (const dispatch of here) {
@@ -128,7 +128,7 @@ async function attemptTexts(
     if (first === undefined || last === undefined) return [];
     const times =
       first === last ? "" : `\n${dispatches.length} attempts ended like this; the first was ${ago(first.at, now)}.`;
-    return `${dispatchLine(last, now)}${times}\n${body}`;
+    return `${dispatchLine(last, now, skippedLater(last, stored))}${times}\n${body}`;
   });
 }
 

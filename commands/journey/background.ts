@@ -96,11 +96,24 @@ export function hasNotRun(run: RunRecord, stored: AutomationRun | undefined): bo
   return stored.status === "backgrounded" || (stored.status === "skipped" && !stored.attempts.some(hasTried));
 }
 
+/** How many background runs of the dispatch were skipped, before their hooks ran, when their turn came. */
+export const skippedLater = ({ runs }: Pick<DispatchRecord, "runs">, stored: StoredRuns): number =>
+  runs
+    .filter((run) => run.outcome === "backgrounded" && stored.get(run.id)?.status === "skipped")
+    .filter((run) => hasNotRun(run, stored.get(run.id))).length;
+
 /** A run that a time or a trigger starts waits as `queued` from the first on, as does a run that is tried again. */
 export const hasStarted = ({ attempt }: AutomationRun): boolean => attempt > 0;
 
 /** A `skip_if` that holds ends an attempt before the hook has run. */
 export const hasTried = ({ status }: AttemptRecord): boolean => status !== "skipped";
+
+/** Names the message whose run replaced this one under `when_busy: coalesce`; undefined for any other skip. Markdown. */
+export function replacedText(hookId: string, skipped: string | undefined): string | undefined {
+  const [, id] = /^coalesce: run (m\d+|d_[^:]+):.+ replaces it$/.exec(skipped ?? "") ?? [];
+  if (id === undefined) return undefined;
+  return `coalesce: its run for ${code(id)} replaces this one, which ${code(`/hooks why ${hookId} ${id}`)} shows`;
+}
 
 /** A sentence, in Markdown. `instead`: in place of the status of a run that succeeded. */
 export function backgroundText(
@@ -129,8 +142,10 @@ export function backgroundText(
       return awaited ? `It started${why} Now ${awaited}.` : `It is tried again at ${clockTime(dueAt, now)}${why}`;
     case "running":
       return `It is running now, in the background${took === undefined ? "" : `, for ${formatDuration(took)}`}.`;
-    case "skipped":
-      return `It did **not** run${why}`;
+    case "skipped": {
+      const replaced = replacedText(stored.hookId, statusReason);
+      return `It did **not** run${replaced === undefined ? why : `: ${replaced}.`}`;
+    }
     case "interrupted":
       return `It was **interrupted**${why}`;
     default:

@@ -4,16 +4,18 @@
  */
 import { parseSkipReason } from "../../src/domain/skip-reason.js";
 import { clockTime, code, count, plain } from "../show/text.js";
-import { hasTried, isAttempt } from "./background.js";
+import { hasTried, isAttempt, replacedText } from "./background.js";
 import type { Journey } from "./find.js";
 
 /** Hooks named one by one. */
 const MAX_NAMED = 4;
 const GATES: ReadonlySet<string> = new Set([
   "cap",
+  "coalesce",
   "concurrency",
   "cooldown",
   "rate",
+  "queue",
   "breaker",
   "loop",
   "skip_if",
@@ -48,10 +50,8 @@ export function refusedLines(journey: Journey, now: number): { at: number; text:
     .filter(({ reason, unanswered }) => unanswered || GATES.has(parseSkipReason(reason).by))
     .map(({ at, hookId, reason }) => {
       const { by, reason: words } = parseSkipReason(reason);
-      return {
-        at,
-        text: `${clockTime(at, now)} ${code(hookId)} was skipped: ${plain(by === "gone" ? words : reason)}`,
-      };
+      const why = replacedText(hookId, reason) ?? plain(by === "gone" ? words : reason);
+      return { at, text: `${clockTime(at, now)} ${code(hookId)} was skipped: ${why}` };
     });
 }
 

@@ -149,17 +149,19 @@ export function dispatchOutcome({ outcome, runs }: Pick<DispatchRecord, "outcome
 }
 
 /** `13 runs, 2 skipped`: a hook that was skipped did not run. */
-function runsText({ runs }: DispatchRecord): string {
-  const skipped = runs.filter(({ outcome, unanswered }) => outcome === "skipped" || unanswered).length;
+function runsText({ runs }: DispatchRecord, skipped: number): string {
   return `${count(runs.length - skipped, "run")}${skipped > 0 ? `, ${skipped} skipped` : ""}`;
 }
 
-/** The dispatch in one line: its point, its outcome, its time. */
-export function dispatchLine(dispatch: DispatchRecord, now: number): string {
+/** The dispatch in one line: its point, its outcome, its time. `skippedLater`: how many of its background runs were. */
+export function dispatchLine(dispatch: DispatchRecord, now: number, skippedLater = 0): string {
+  const { outcome, runs } = dispatch;
+  const skipped = runs.filter((run) => run.outcome === "skipped" || run.unanswered).length + skippedLater;
+  const isSkipped = outcome === "passed" && skippedLater > 0 && skipped === runs.length;
   const point = `${dispatch.point}${dispatch.phase ? ` (${dispatch.phase})` : ""}`;
   return [
-    `${code(point)} ${dispatchOutcome(dispatch)}`,
-    runsText(dispatch),
+    `${code(point)} ${isSkipped ? outcomeText("skipped") : dispatchOutcome(dispatch)}`,
+    runsText(dispatch, skipped),
     formatDuration(dispatch.latencyMs),
     ago(dispatch.at, now),
     ...(dispatch.dryRun ? ["dry run"] : []),

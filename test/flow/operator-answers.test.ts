@@ -109,6 +109,27 @@ it("the path of a message shows that its author was notified of a held reply", a
   expect(await ask(`/hooks why ${id}`)).toContain("sent by the gateway itself: a notice to the author");
 });
 
+it("a run that a newer one replaced counts as skipped, and names the message of the newer one", async () => {
+  const sh = "while [ ! -e go ]; do sleep 0.02; done";
+  const live = await liveApp({
+    "hookgate.yaml": `hooks: [{ id: coal, on: message_received, when_busy: coalesce, run: { shell: { sh: "${sh}" } } }]`,
+  });
+  const ask = async (line: string) => (await invoke(live.app.url, line, TOKEN)).text.replace(/[\\`*]/g, "");
+  for (const [index, text] of ["one", "two", "three"].entries()) {
+    await live.say(text);
+    await until(async () => (await live.runs("coal")).length > index, `the run for "${text}"`);
+  }
+  live.write("go", "");
+  await until(async () => (await live.runs("coal"))[1]?.status === "skipped", "the second run to be replaced");
+  expect(await ask("/hooks why m2")).toMatch(
+    /1 skipped\n[\s\S]*coal was skipped: coalesce: its run for m3 replaces this one, which \/hooks why coal m3 shows/,
+  );
+  const why = await ask("/hooks why coal m2");
+  expect(why).toContain("It did not run: coalesce: its run for m3 replaces this one");
+  expect(why).toContain("message_received – skipped · 0 runs, 1 skipped");
+  expect(await ask("/hooks why message_received m2")).toContain("message_received – skipped · 0 runs, 1 skipped");
+});
+
 it("a purged delivery is known as purged by /outbox, and its release stays on record", async () => {
   const { ask, say } = await lab();
   const row = await say("guarded words", /is held|held:/);
