@@ -112,6 +112,14 @@ describe("the page", () => {
       .waitFor();
   });
 
+  it("sends a command name that is typed in full, although a longer one has the same start", async () => {
+    await composer().pressSequentially("/run");
+    await page.getByRole("option", { name: "/runs" }).waitFor();
+    expect((await texts(".option b")).slice(0, 2)).toEqual(["/run", "/runs"]);
+    await composer().press("Enter");
+    await until(async () => (await composer().inputValue()) === "");
+  });
+
   it("lists commands by subject, describes each action, and names the chosen one to screen readers", async () => {
     await composer().pressSequentially("/");
     await page.getByRole("option", { name: "/help" }).waitFor();

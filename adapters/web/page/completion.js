@@ -22,10 +22,11 @@ export async function suggest(before, commands) {
 
 function matchingCommands(typed, commands) {
   const wanted = typed.toLowerCase().replaceAll("_", "-");
-  const rank = ({ name }) => (name.startsWith(wanted) ? 0 : name.includes(wanted) ? 1 : 2);
+  // A name that is typed in full is first: Enter sends it, and does not make a longer name of it.
+  const rank = ({ name }) => (name === wanted ? 0 : name.startsWith(wanted) ? 1 : name.includes(wanted) ? 2 : 3);
   return (
     commands
-      .filter((command) => rank(command) < 2)
+      .filter((command) => rank(command) < 3)
       // Commands that fit equally stay in the table's order: by subject, those for beginners first.
       .sort((a, b) => rank(a) - rank(b))
       .map((command) => ({ label: `/${command.name}`, detail: command.summary, insert: `/${command.name} ` }))
