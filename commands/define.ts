@@ -45,9 +45,9 @@ export interface CommandDefinition {
 }
 
 export function defineCommand(declaration: Declaration & Doing): CommandDefinition {
-  const { name, group, summary, role, isSlow, allows, answersWithNote } = declaration;
+  const { name, group, summary, role, roles, isSlow, allows, answersWithNote } = declaration;
   const options = [...("actions" in declaration ? [actionOption(declaration)] : []), ...declaration.options];
-  const spec: CommandSpec = { name, group, summary, role, isSlow, options };
+  const spec: CommandSpec = { name, group, summary, role, roles, isSlow, options };
   /** The parser lets none but its choices through. */
   const chosen = ({ action }: Values): Omit<Action, "summary"> => {
     if ("run" in declaration) return { run: declaration.run };

@@ -1,5 +1,5 @@
 /** `/help [command]`: the commands by subject, from the same declarations as everything else. */
-import { type CommandSpec, mayUse, type OptionSpec, usageOf } from "../src/domain/chat/command.js";
+import { type CommandSpec, mayUse, type OptionSpec, roleText, usageOf } from "../src/domain/chat/command.js";
 import type { Operator } from "../src/domain/chat/identity.js";
 import type { CommandAnswer } from "../src/gateway/commands.js";
 import { answer, commandButton, notFound } from "./answer.js";
@@ -123,7 +123,7 @@ function showCommand(mine: readonly CommandSpec[], asked: string, wanted: number
     text: [
       `${code(usageOf(spec))}${pageText(page)}\n${spec.summary}`,
       ...sections,
-      spec.role === "anyone" ? "Requires no role." : `Requires role: ${spec.role}.`,
+      roleText(spec),
       spec.options.length > 0 && `Options fill by position or as ${code("name=value")}; quote what has spaces.`,
     ],
     data: { command: spec },

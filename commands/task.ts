@@ -60,6 +60,8 @@ export const task = defineCommand({
   summary: "Give work to programs, agents and people, and follow it",
   // A person who was given a task may report on it; everything else asks for more.
   role: "anyone",
+  roles:
+    "Without a role, you can only use `show`, `start`, `done`, `decline`, `ask` and `note`, on a task that was given to you. Otherwise `list`, `add` and `show` require the role viewer, and all other actions the role operator; a runner may require a higher role.",
   actions: {
     list: { summary: "Open tasks", run: (deps, context) => listTasks(needTasks(deps), context, deps.clock.now()) },
     add: {

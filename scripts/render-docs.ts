@@ -6,7 +6,7 @@ import { familyOf } from "../commands/resolve.js";
 import { describeSettings, type Setting } from "../src/config/describe.js";
 import { environment } from "../src/config/env.js";
 import { configSchema } from "../src/config/schema.js";
-import { type OptionSpec, usageOf } from "../src/domain/chat/command.js";
+import { type OptionSpec, roleText, usageOf } from "../src/domain/chat/command.js";
 import { catalogue } from "../src/hooks/catalogue/index.js";
 import type { HookPoint } from "../src/hooks/point.js";
 import { endpoints } from "../src/http/api/index.js";
@@ -178,7 +178,7 @@ function commandSection(spec: (typeof commandSpecs)[number]): string {
     "",
     `${spec.summary}`,
     "",
-    `${spec.role === "anyone" ? "Requires no role" : `Requires role: ${spec.role}`}. Usage: \`${usageOf(spec)}\``,
+    `${roleText(spec)} Usage: \`${usageOf(spec)}\``,
     ...spec.options.flatMap(({ name, choiceSummaries = {} }) =>
       Object.keys(choiceSummaries).length > 0
         ? [

@@ -100,6 +100,12 @@ it("`/help` has the commands of each subject, and each command its actions", asy
   }
 });
 
+it("`/help task` names what each action requires", async () => {
+  const { text } = await invoke(stack.gateway.url, "/help task");
+  expect(text).toContain("Without a role, you can only use `show`, `start`, `done`, `decline`, `ask` and `note`");
+  expect(text).not.toContain("Requires no role");
+});
+
 it("completion offers them", async () => {
   const help = await get("/api/complete?command=help&option=command");
   for (const { command, action, summary } of entries) {

@@ -83,6 +83,8 @@ export interface CommandSpec {
   options: readonly OptionSpec[];
   /** The least role; "anyone" = no role needed. A command may ask for more in `run`, by option. */
   role: Role | "anyone";
+  /** Shown to people in place of the role, where it depends on what is done. Sentences, in Markdown. */
+  roles?: string;
   /** Its run may take long: commands that are given later in the same conversation do not wait for it. */
   isSlow?: boolean;
 }
@@ -91,6 +93,10 @@ export interface CommandSpec {
 export function mayUse(role: Role | undefined, { role: least }: Pick<CommandSpec, "role">): boolean {
   return least === "anyone" || hasRole(role, least);
 }
+
+/** The role that a command requires, in a sentence. */
+export const roleText = ({ role, roles }: Pick<CommandSpec, "role" | "roles">): string =>
+  roles ?? (role === "anyone" ? "Requires no role." : `Requires role: ${role}.`);
 
 /** A fixed choice as people see it: with its effect, where that is declared. */
 export function choiceText({ choiceSummaries }: OptionSpec, choice: string): string {
