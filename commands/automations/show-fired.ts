@@ -32,7 +32,7 @@ export async function showFired(
   context: CommandContext,
   { id }: Definition,
   whole: AutomationRun,
-  { source, last, text, dryRun }: Pick<HandPayload, "source" | "last"> & { text: string; dryRun: boolean },
+  { payload, source, last, text, dryRun }: HandPayload & { text: string; dryRun: boolean },
 ): Promise<CommandAnswer> {
   // Its texts may quote the payload in forms that no mask finds (a filter changed them): they are for who may reveal that payload.
   const role = last && (await roleToRevealIn(deps, last));
@@ -51,6 +51,7 @@ export async function showFired(
   return answer({
     text: [
       `**${dryRun ? "Dry run" : "Fired live"}** ${runLine(run, deps.clock.now(), outcome)}`,
+      source === "last" || source === "typed" ? mismatchText(deps, id, payload) : undefined,
       effect?.text,
       ...(dryRun ? unansweredTexts(run) : []),
       run.statusReason && plain(run.statusReason),
@@ -85,6 +86,14 @@ export async function showFired(
       ],
     ],
   });
+}
+
+/** A hook that is fired by hand runs for any payload: tells that this one would not have started it. */
+function mismatchText({ registry }: CommandDeps, id: string, payload: unknown): string | undefined {
+  const match = registry.get(id) && registry.explain(id, payload).checks.find(({ check }) => check === "match");
+  return match?.passed === false
+    ? `⚠ This payload does not match, so it would not start ${code(id)} by itself: ${plain(match.detail)}`
+    : undefined;
 }
 
 /** In place of the status: a dry run that comes as far as the handler ends there. */

@@ -130,6 +130,25 @@ it("a run that a newer one replaced counts as skipped, and names the message of 
   expect(await ask("/hooks why message_received m2")).toContain("message_received – skipped · 0 runs, 1 skipped");
 });
 
+it("a hook that is tried with a payload that does not match is shown as that", async () => {
+  const live = await liveApp({
+    "hookgate.yaml": `hooks: [{ id: pings, on: message_received, match: { when: 'payload.message.text.contains("ping")' }, run: { shell: { command: ["true"] } } }, { id: all, on: message_received, run: { shell: { command: ["true"] } } }]`,
+  });
+  const ask = async (line: string) => (await invoke(live.app.url, line, TOKEN)).text.replace(/[\\`*]/g, "");
+  for (const [text, isMatch] of [
+    ["ping me", true],
+    ["nothing", false],
+  ] as const) {
+    await live.say(text);
+    await until(async () => (await ask("/hooks why last")).includes("no hook claimed it"), `the end of "${text}"`);
+    for (const line of ["/hooks test pings last", "/fire-hook pings last"])
+      expect((await ask(line)).includes("This payload does not match, so it would not start pings"), line).toBe(
+        !isMatch,
+      );
+  }
+  expect(await ask("/hooks test all last")).not.toContain("does not match");
+});
+
 it("a purged delivery is known as purged by /outbox, and its release stays on record", async () => {
   const { ask, say } = await lab();
   const row = await say("guarded words", /is held|held:/);
