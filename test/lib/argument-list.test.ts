@@ -14,7 +14,14 @@ describe("an argument list", () => {
     expect(shellMarkProblems(["npm", mark], "command")[0]?.message).toMatch(/write \["\/bin\/sh", "-c", "npm .+"\]$/);
   });
 
+  it("has no mark behind a find that takes none", () => {
+    for (const [mark, ...rest] of [[">", "out"], ["|", "wc"], ["2>&1"]] as [string, ...string[]][])
+      expect(shellMarkProblems(["find", ".", "-type", "f", mark, ...rest], "sh")[0]?.index).toBe(4);
+  });
+
   it.each([
+    [["find", ".", "-name", "&"]],
+    [["find", ".", "-exec", "grep", "|", "{}", ";"]],
     [["find", ".", "-name", "*.tmp", "-exec", "rm", "{}", ";"]],
     [["/usr/bin/cut", "-d", "|", "-f", "2"]],
     [["sort", "-t", ";", "a.csv"]],

@@ -20,8 +20,11 @@ export function argumentList<Argument extends z.ZodType>(argument: Argument, { h
 
 /** Marks that join or redirect commands in a shell. Without a shell they are ordinary arguments: the rest of the line never runs. */
 const SHELL_MARK = /^(&&|\|\|?|;|&|>>?|<|2>&1)$/;
-/** They take such a mark as an argument: `find -exec … ;`, `tr ";" ","`, `expr a "|" b`, `[ a "<" b ]`. */
-const TAKES_MARK = /^(find|tr|expr|test|\[)$/;
+/** They take such a mark as an argument: `tr ";" ","`, `expr a "|" b`, `[ a "<" b ]`. */
+const TAKES_MARK = /^(tr|expr|test|\[)$/;
+/** `find -exec grep "|" {} ;`, `find -name "&"` */
+const FIND_TAKES_MARK =
+  /^-(exec|execdir|ok|okdir|i?name|i?path|i?regex|i?lname|i?wholename|f?printf|newer\w*|samefile)$/;
 /** The next argument is one character that separates fields. */
 const TAKES_SEPARATOR = /^(cut -d|sort -t|join -t|paste -d|column -[st]|[gm]?awk -F|psql -F|sqlite3 -separator)$/;
 
@@ -35,6 +38,7 @@ export function shellMarkProblems(
     (one, at) =>
       SHELL_MARK.test(one) &&
       !(/^[|;&<>]$/.test(one) && TAKES_MARK.test(program)) &&
+      !(program === "find" && command.slice(0, at).some((before) => FIND_TAKES_MARK.test(before))) &&
       !TAKES_SEPARATOR.test(`${program} ${command[at - 1]}`),
   );
   if (index === -1) return [];
