@@ -99,6 +99,7 @@ async function staged(
       ...idleNotes(definition),
       ...gatedNotes(definition),
       ...leftRunningNotes(definition),
+      ...definition.unexpanded,
     ])
       warning(`hook ${definition.id}: ${message}.`);
   }

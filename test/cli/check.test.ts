@@ -833,6 +833,8 @@ test("a hook that its own runs or messages start is a warning, which breaks noth
     config: {
       hooks: [
         { id: "runs", on: "hook_run_completed", run: TRUE },
+        { id: "itself", on: "hook_run_completed", match: { hooks: ["itself"] }, run: TRUE },
+        { id: "others", on: "hook_run_completed", match: { hooks: ["others", "runs"] }, run: TRUE },
         { id: "sends", on: "message_sent", run: posts },
         { id: "narrowed", on: "message_sent", match: { platforms: ["web"] }, run: posts },
       ],
@@ -841,7 +843,8 @@ test("a hook that its own runs or messages start is a warning, which breaks noth
   const { code, err } = await runCli(["check"], { cwd: folder });
   expect(err).toContain("warning: hook runs: each of its runs starts it again");
   expect(err).toContain("warning: hook sends: what it posts starts it again");
-  expect(err).not.toContain("hook narrowed");
+  expect(err).toContain("warning: hook itself: match.hooks names only the hook itself, so no event starts it");
+  expect(err).not.toMatch(/hook (narrowed|others)/);
   expect(code).toBe(0);
 });
 
@@ -879,7 +882,8 @@ test("a guard that gates keep from running is a warning, and other hooks with ga
       hooks: [
         hook("held", { on_failure: "closed", cooldown: "1h", max_per_hour: 5 }),
         hook("swapped", { ...fallback, max_per_hour: 5 }),
-        hook("free", { cooldown: "1h" }),
+        hook("busy", { on_failure: "closed", when_busy: "skip" }),
+        hook("free", { cooldown: "1h", when_busy: "skip" }),
         hook("full", { on_failure: "closed" }),
         { id: "created", ...watch('payload.operation == "created"'), run: TRUE },
       ],
@@ -892,7 +896,41 @@ test("a guard that gates keep from running is a warning, and other hooks with ga
   expect(err).toContain(
     "warning: hook swapped: while max_per_hour keeps it from running, it counts as failed, and its",
   );
+  expect(err).toContain("warning: hook busy: while when_busy: skip keeps it from running, it counts as failed");
   expect(err).not.toMatch(/hook (free|full|created)/);
+  expect(code).toBe(0);
+});
+
+test("a variable's name where no shell reads it is a warning", async () => {
+  const posts = (id: string, http: object) => ({ id, trigger: "manual", run: { http } });
+  const runs = (id: string, env: object) => ({ id, trigger: "manual", run: { shell: { sh: "true", env } } });
+  const url = "https://ci.example.org/a";
+  write({
+    config: {
+      hooks: [
+        posts("bearer", { url, headers: { Authorization: "Bearer $MK", "X-Key": `\${KEY}` } }),
+        posts("address", { url: `https://ci.example.org/\${MK}/x` }),
+        runs("path", { PATH: "/opt/bin:$PATH" }),
+        posts("plain", { url: `${url}?$top=5`, headers: { "X-Price": "$5" } }),
+        runs("script", { LINE: "cd $HOME && ls" }),
+      ],
+    },
+  });
+  const { code, err } = await runCli(["check"], { cwd: folder });
+  for (const [id, told] of [
+    [
+      "bearer",
+      "headers.Authorization has $MK, and nothing puts a variable's value there: write auth: { bearer_env: MK }",
+    ],
+    [
+      "bearer",
+      "headers.X-Key has $KEY, and nothing puts a variable's value there: write auth: { header: X-Key, value_env: KEY }",
+    ],
+    ["address", "url has $MK"],
+    ["path", "env.PATH has $PATH"],
+  ])
+    expect(err).toContain(`warning: hook ${id}: ${told}`);
+  expect(err).not.toMatch(/hook (plain|script)/);
   expect(code).toBe(0);
 });
 

@@ -72,6 +72,26 @@ const LIST = { type: "array", items: { type: "object", properties: { s: { type: 
 
 export const HOOK_MISTAKES: Record<string, Mistake> = {
   "a message for no person": chat({ to: "web:web:dm-97", text: "x" }, /there is no room "dm-97" in the web chat/),
+  "an edit where none is": hook(
+    { ...received, match: { when: 'payload.message.isEdit && payload.message.text != ""' } },
+    /payload\.message\.isEdit is never true at message_received, so this never matches: edits are at message_edited$/,
+  ),
+  "a first version where edits are": hook(
+    { on: "message_edited", match: { when: "!payload.message.isEdit" } },
+    /payload\.message\.isEdit is always true at message_edited, so this never matches: remove it$/,
+  ),
+  "a platform that match.platforms excludes": hook(
+    { ...received, match: { platforms: ["web"], when: 'payload.message.platform in ["discord", "telegram"]' } },
+    /payload\.message\.platform is web, which match\.platforms asks for, so this never matches$/,
+  ),
+  "a pattern as JavaScript writes it": hook(
+    { ...received, match: { when: 'payload.message.text.matches("/ping|pong/i")' } },
+    /the pattern "\/ping\|pong\/i" has the slashes of JavaScript, .*: write "\(\?i\)ping\|pong"$/,
+  ),
+  "an emoji by its name": hook(
+    { on: "reaction_added", match: { when: 'payload.emoji == ":thumbsup:"' } },
+    /payload\.emoji is never ":thumbsup:": it is the emoji itself, such as "👍"/,
+  ),
   "a command line as one text": hook(
     { ...received, run: { shell: { command: "ls -la {{ event.message.text }}" } } },
     /command: .*expected a list, got "ls -la .*": write \["ls", "-la", "\{\{ event\.message\.text \}\}"\]$/,

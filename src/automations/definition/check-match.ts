@@ -78,9 +78,12 @@ function ignoredFields({ id, match }: DefinitionForm, { kind }: Trigger, { name 
   return issues;
 }
 
-/** A hook that its own runs start: it is cut after some, and each is reported. */
+/** A hook that its own runs start (it is cut after some, and each is reported), or that only its own runs would start. */
 export function loopNotes({ id, match, run, enabled }: Definition, { name }: AnyPoint): string[] {
-  if (!enabled || match?.when !== undefined || match?.hooks !== undefined) return [];
+  if (!enabled) return [];
+  if (name === "hook_run_completed" && match?.hooks?.every((one) => one === id))
+    return ["match.hooks names only the hook itself, so no event starts it: name the hooks whose runs it is for"];
+  if (match?.when !== undefined || match?.hooks !== undefined) return [];
   if (name === "hook_run_completed")
     return [
       `each of its runs starts it again, until that is cut: write match.when: 'payload.hookId != "${id}"', or name the hooks in match.hooks`,
@@ -106,8 +109,12 @@ export function leftRunningNotes({ leavesRunning }: Definition): string[] {
 }
 
 /** A guard that a gate keeps from running has failed. */
-export function gatedNotes({ onFailure, cooldownMs, maxPerHour }: Definition): string[] {
-  const gates = [...(cooldownMs > 0 ? ["cooldown"] : []), ...(maxPerHour === undefined ? [] : ["max_per_hour"])];
+export function gatedNotes({ onFailure, cooldownMs, maxPerHour, whenBusy }: Definition): string[] {
+  const gates = [
+    ...(cooldownMs > 0 ? ["cooldown"] : []),
+    ...(maxPerHour === undefined ? [] : ["max_per_hour"]),
+    ...(whenBusy === "skip" ? ["when_busy: skip"] : []),
+  ];
   if (onFailure === "open" || gates.length === 0) return [];
   const consequence = onFailure === "closed" ? "what it guards is blocked" : "its fallback is used";
   return [

@@ -28,6 +28,7 @@ import type { Definition, Place, Trigger } from "./definition.js";
 import { hasConversation, namesConversation } from "./has-conversation.js";
 import type { Parsed, ParsedBody } from "./parse.js";
 import type { DefinitionForm } from "./schema.js";
+import { unexpanded } from "./unexpanded.js";
 
 /** The points, events, models and other things that a definition may name. */
 export interface Surroundings {
@@ -149,6 +150,7 @@ export function checkDefinition(
       faults: async () => (await body.run?.handler.faults?.(body.run.options, where.folder)) ?? [],
       ownerOnly: used.some(({ needs }) => needs.ownerOnly === true),
       isIdle: !isWaitedFor(execution) && body.run?.handler.idle?.(body.run.options, true) !== undefined,
+      unexpanded: [body.run, ...body.context].flatMap((one) => unexpanded(one?.options)),
       leavesRunning: [body.run, ...body.context].some((one) => endsBefore(one?.options)),
       assignees: body.context.flatMap((one) => {
         const assignee = one?.step.assignee?.(one.options);

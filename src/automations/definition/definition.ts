@@ -123,6 +123,8 @@ export interface Definition {
   readonly ownerOnly: boolean;
   /** Its handler only answers, and nothing waits for the answer. */
   readonly isIdle: boolean;
+  /** Settings with `$NAME` that stays as it is, one sentence each. */
+  readonly unexpanded: readonly string[];
   /** A `sh` ends in `&`, and the programs that it leaves running are ended. */
   readonly leavesRunning: boolean;
   /** The runners and people to whom its steps give work. Undefined among them: the one that its event names. */

@@ -136,6 +136,25 @@ export function needsOnly(source: string, variables: Variables, isNever: (text: 
   return ast !== undefined && fails(ast);
 }
 
+/** The values that the condition needs of single fields in each case, by the paths of the fields: `payload.message.isEdit` is true. */
+export function requiredValues(source: string, variables: Variables): { name: string; values: Literal[] }[] {
+  const scope = scopeOf(variables);
+  const required = (node: ASTNode): { name: string; values: Literal[] }[] => {
+    if (node.op === "&&") return node.args.flatMap(required);
+    const isNegated = node.op === "!_";
+    const field = knownField(isNegated ? node.args : node, scope);
+    if (field !== undefined) return [{ name: field.name, values: [!isNegated] }];
+    if (node.op !== "==" && node.op !== "in") return [];
+    const [left, right] = node.args as [ASTNode, ASTNode];
+    const [one, other] = node.op === "==" && left.op === "value" ? [right, left] : [left, right];
+    const compared = knownField(one, scope);
+    const values = literalsOf(other, node.op === "in");
+    return compared === undefined || values.length === 0 ? [] : [{ name: compared.name, values }];
+  };
+  const ast = parseCondition(source);
+  return ast === undefined ? [] : required(ast);
+}
+
 function comparedAt(node: ASTNode, scope: Scope): ComparedText[] {
   if (node.op === "rcall") {
     const [call, holder, [argument]] = node.args;
@@ -263,6 +282,9 @@ export type Literal = string | number | bigint | boolean;
 /** The `pattern` of a field with an id of a platform: no such id has a colon. */
 export const ID_WITHOUT_PLATFORM = "^[^:]*$";
 
+/** The `pattern` of the emoji of a reaction: the character itself, or the name and the id of an emoji of a Discord server. */
+export const EMOJI = "^[^:]+(:\\d+)?$";
+
 /** The `pattern` of a text that usually ends with a line break. */
 export const PROGRAM_OUTPUT = "^[^]*\\n?$";
 
@@ -278,6 +300,8 @@ export function valueProblem(
     return `${name} is never "${value}": it is one of ${known.join(", ")}`;
   if (typeof value === "string" && schema.pattern === ID_WITHOUT_PLATFORM && value.includes(":"))
     return `${name} is never "${value}", because it has no platform: write "${value.split(":").at(-1)}"`;
+  if (typeof value === "string" && schema.pattern === EMOJI && value.startsWith(":"))
+    return `${name} is never "${value}": it is the emoji itself, such as "👍", or the name and the id of a server's own, such as "shipit:80351110224678912"`;
   const types = typesOf(schema);
   const type = typeof value === "bigint" ? "number" : (typeof value as "string" | "number" | "boolean");
   if (types === undefined || types.has(type)) return undefined;

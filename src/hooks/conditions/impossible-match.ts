@@ -5,7 +5,7 @@ import { type Issue, suggestion } from "../../lib/validation/schema-issues.js";
 import type { HookPoint } from "../point.js";
 import { type Matcher, mayNameOwnPlatforms } from "../registration/matcher.js";
 import { payloadSchema } from "../registration/payload-schema.js";
-import { conditionProblems, ID_WITHOUT_PLATFORM, valuesOf } from "./impossible-condition.js";
+import { conditionProblems, EMOJI, ID_WITHOUT_PLATFORM, requiredValues, valuesOf } from "./impossible-condition.js";
 import { patternProblem } from "./impossible-pattern.js";
 
 /** Where the fields of a matcher are looked for in a payload; see `hooks/registration/matcher.ts`. */
@@ -36,8 +36,11 @@ export function impossibleMatches(match: Matcher, point: HookPoint): Issue[] {
     const problem = patternProblem(pattern);
     if (problem !== undefined) issues.push({ path: ["match", "tools", index], message: problem });
   });
-  if (match.when !== undefined)
-    issues.push(...whenProblems(match.when, seenPayload(point, match.access), point.example));
+  if (match.when !== undefined) {
+    const seen = seenPayload(point, match.access);
+    const problems = whenProblems(match.when, seen, point.example);
+    issues.push(...(problems.length > 0 ? problems : contradictions(match, seen, point)));
+  }
   for (const field of ["chats", "users"] as const)
     match[field]?.forEach((text, index) => {
       const [platform = ""] = text.split(":");
@@ -50,6 +53,32 @@ export function impossibleMatches(match: Matcher, point: HookPoint): Issue[] {
     issues.push({ path: ["match", "platforms"], message: "Telegram reports no deletions, so this never matches" });
   return issues;
 }
+
+/** The values that `match.when` needs in each case, and that the point or `match.platforms` excludes. */
+function contradictions({ when = "", platforms }: Matcher, payload: JsonSchema, { name: point }: HookPoint): Issue[] {
+  const isEdit = IS_EDIT[point];
+  return requiredValues(when, { payload }).flatMap(({ name, values }): Issue[] => {
+    const problem = (message: string) => [{ path: ["match", "when"], message }];
+    if (name === "payload.message.isEdit" && isEdit !== undefined && !values.includes(isEdit))
+      return problem(
+        isEdit
+          ? `${name} is always true at ${point}, so this never matches: remove it`
+          : `${name} is never true at ${point}, so this never matches: edits are at message_edited`,
+      );
+    if (!OWN_PLATFORM.includes(name) || platforms === undefined) return [];
+    if (values.some((value) => typeof value !== "string" || platforms.includes(value))) return [];
+    if (platforms.some((one) => platformProblem(one) !== undefined)) return [];
+    return problem(`${name} is ${platforms.join(" or ")}, which match.platforms asks for, so this never matches`);
+  });
+}
+
+const IS_EDIT: Readonly<Record<string, boolean>> = {
+  message_received: false,
+  inbound_claim: false,
+  message_edited: true,
+};
+/** `match.platforms` looks at `payload.platform`, and at that of the message where there is none. */
+const OWN_PLATFORM = ["payload.platform", "payload.message.platform"];
 
 /** Values that are none of those that the payload can have there. Platforms have a check of their own. */
 function valueIssues(match: Matcher, payload: JsonSchema): Issue[] {
@@ -69,7 +98,7 @@ function valueIssues(match: Matcher, payload: JsonSchema): Issue[] {
 
 /**
  * With the platforms that there are as the values of every field `platform`, and ids without a platform in every field `userId` and
- * `chatId`.
+ * `chatId`, and emoji that are no words.
  */
 function withPlatforms(payload: JsonSchema, { name }: HookPoint): JsonSchema {
   if (mayNameOwnPlatforms(name)) return payload;
@@ -84,11 +113,13 @@ function withPlatforms(payload: JsonSchema, { name }: HookPoint): JsonSchema {
 const limited = new WeakMap<JsonSchema, JsonSchema>();
 const PLATFORM = { type: "string", enum: PLATFORMS };
 const PLAIN_ID = { type: "string", pattern: ID_WITHOUT_PLATFORM };
+const PLAIN_EMOJI = { type: "string", pattern: EMOJI };
 
 function limitPlatforms(schema: JsonSchema): JsonSchema {
   const { properties, items, anyOf } = schema;
   const limit = (field: string, one: JsonSchema) => {
     if (one.type !== "string") return limitPlatforms(one);
+    if (field === "emoji") return PLAIN_EMOJI;
     return field === "platform" ? PLATFORM : field === "userId" || field === "chatId" ? PLAIN_ID : one;
   };
   return {

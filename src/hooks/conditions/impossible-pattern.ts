@@ -1,7 +1,10 @@
-/** Patterns that match no text at all: a `$` with letters after it, a `^` with letters before it. */
+/** Patterns that match no text at all, or not the text that is meant: a `$` with letters after it, a `^` with letters before it, `/ping/i`. */
 
 /** A sentence; undefined for a pattern that may match. Only plain cases are reported. */
 export function patternProblem(pattern: string): string | undefined {
+  const [, meant, flags = ""] = /^\/((?:[^/\\]|\\.)+)\/(g|i|gi|ig)$/.exec(pattern) ?? [];
+  if (meant !== undefined)
+    return `the pattern "${pattern}" has the slashes of JavaScript, which a text would have to contain: write "${flags.includes("i") ? "(?i)" : ""}${meant}"`;
   // With (?m) a text has many beginnings and ends; another alternative may match.
   if (/\(\?[a-z]*m|\|/.test(pattern)) return undefined;
   const plain = plainPattern(pattern);

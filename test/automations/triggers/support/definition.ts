@@ -41,6 +41,7 @@ export function definition(id: string, trigger: Trigger, folder = "/"): Definiti
     mayPostIn: () => false,
     ownerOnly: false,
     isIdle: false,
+    unexpanded: [],
     leavesRunning: false,
     assignees: [],
   };
