@@ -14,7 +14,14 @@ import { type LiveApp, liveApp } from "./support/live-app.js";
 const ROOM = { platform: "web", botId: "web", chatId: "general" };
 const cause = { kind: "api", id: "t", depth: 0 } as const;
 
-async function deciding(on: "message_sending" | "task:create", more = "") {
+/** A task that fails its check. The server is asked about it at each point. */
+const PLAN = `groups:
+  - name: make
+    tasks:
+      - { id: sign, title: Sign, assignTo: theirs, needsApproval: true, deadline: 2h, expectations: [{ command: ["false"] }] }
+`;
+
+async function deciding(on: string, files: Record<string, string> = {}) {
   const endpoint = await openEndpoint();
   afterTest(() => endpoint.close());
   const phase = on === "message_sending" ? "" : "phase: before, ";
@@ -26,7 +33,8 @@ orchestrator:
     owners: { role: owner, shell: { sh: "touch ran" } }
 hooks:
   - { id: asks, on: "${on}", ${phase}run: { http: { url: "${endpoint.url}/", attempts: 1 } } }
-${more}`,
+`,
+    ...files,
   });
   const answer = (patch: object) =>
     endpoint.script({ status: 200, body: JSON.stringify({ decision: "modify", patch }) });
@@ -39,16 +47,28 @@ const posted = async (live: LiveApp) => {
 };
 
 test.each([
-  ["a file of this machine", { attachments: [fileOf("/etc/hostname")] }, "attach a file of this machine"],
-  ["a command", { buttons: [[command("/hooks pause")]] }, "add a button that does something"],
-  ["words of the person who presses", { buttons: [[says("yes")]] }, "add a button that does something"],
+  ["a file of this machine", { attachments: [fileOf("/etc/hostname")] }, "attach what the gateway would read"],
+  ["a command", { buttons: [[command("/hooks pause")]] }, "add or change a button that does something"],
+  ["words of the person who presses", { buttons: [[says("yes")]] }, "add or change a button that does something"],
   ["everyone", { mentions: { everyone: true } }, "mention more people"],
   ["a person", { mentions: { users: ["1"] } }, "mention more people"],
-  ["another thread", { threadId: "other" }, "choose the thread of a message"],
+  [
+    "what the gateway fetches",
+    { attachments: [page("http://127.0.0.1:1/customers")] },
+    "attach what the gateway would read",
+  ],
+  [
+    "another label for a button's action",
+    { buttons: [[{ ...command("/status"), label: "Refuse" }]] },
+    "add or change a button",
+  ],
+  ["another action for a button's label", { buttons: [[command("/hooks list")]] }, "add or change a button"],
+  ["a form", { prompt: { userId: "1" } }, "change message.prompt"],
+  ["another thread", { threadId: "other" }, "change message.threadId"],
 ])("a server that is asked about a message may not decide %s", async (_, message, problem) => {
   const { live, answer } = await deciding("message_sending");
   answer({ message: { text: "changed", ...message } });
-  await live.app.gateway.send(ROOM, { text: "hello" }, { cause });
+  await live.app.gateway.send(ROOM, { text: "hello", buttons: [[command("/status")]] }, { cause });
   const run = await live.ended("asks");
   expect(run).toMatchObject({ status: "failed", statusReason: expect.stringContaining(problem) });
   await until(async () => (await live.room()).join() === "hello", "the message");
@@ -85,21 +105,22 @@ hooks:
   await live.app.gateway.send(ROOM, { text: "hello" }, { cause });
   expect(await live.ended("polite")).toMatchObject({
     status: "failed",
-    statusReason: expect.stringContaining("attach a file of this machine"),
+    statusReason: expect.stringContaining("attach what the gateway would read"),
   });
   await until(async () => (await live.room()).join() === "hello", "the message");
   expect((await posted(live))?.attachments ?? []).toEqual([]);
 });
 
 test.each([
-  ["a program", { expectations: [{ sh: "touch PWNED" }] }, "add an expectation that runs a program"],
+  ["a program", { expectations: [{ sh: "touch PWNED" }] }, "change expectations"],
   [
-    "a program beside a condition",
-    { expectations: [{ command: ["touch", "PWNED"] }, { when: "result.ok" }] },
-    "runs a program",
+    "a check that always holds, which raises a gate's score",
+    { expectations: [{ when: "true" }] },
+    "change expectations",
   ],
-  ["a file", { expectations: [{ file: "/etc/passwd", contains: "root" }] }, "reads a file"],
-  ["a runner of owners", { assignTo: "owners" }, "choose who does a task"],
+  ["a runner of owners", { assignTo: "owners" }, "change assignTo"],
+  ["the data of a program", { input: { where: "production" } }, "change input"],
+  ["how often it is tried", { retryPolicy: { maxRetries: 9 } }, "change retryPolicy"],
 ])("a server that is asked about a task may not decide %s", async (_, patch, problem) => {
   const { live, answer } = await deciding("task:create");
   answer(patch);
@@ -111,9 +132,57 @@ test.each([
   expect([existsSync(join(live.folder, "PWNED")), existsSync(join(live.folder, "ran"))]).toEqual([false, false]);
 });
 
-test("it may change the words of a task and add conditions", async () => {
+test.each([
+  ["task:create", { dependsOn: [] }, "change dependsOn"],
+  ["task:create", { group: "deploy" }, "change group"],
+  ["task:create", { needsApproval: false }, "take away the approval"],
+  ["task:create", { expectations: [] }, "change expectations"],
+  ["task:create", { deadline: "2030-01-01T00:00:00Z" }, "change deadline, which is set"],
+  ["assessment:run", { task: { expectations: [] } }, "change task"],
+  ["assessment:run", { task: { result: { ok: true, output: "fine", durationMs: 1 } } }, "change task"],
+  ["assessment:complete", { passed: true }, "let a task pass that failed its checks"],
+  ["assessment:complete", { assessment: { globalScore: 1 } }, "change assessment.globalScore"],
+  ["mission:execute", { mission: { plan: { groups: [] } } }, "change mission.plan"],
+] as const)("a server that is asked at %s about a task of a plan may not decide %j", async (on, patch, problem) => {
+  const { live, answer } = await deciding(on, { "missions/release.yaml": PLAN });
+  answer(patch);
+  const line = (text: string) =>
+    live.post("/api/command", { line: text }) as Promise<{ data: Record<string, unknown> }>;
+  const { id } = (await line("/mission run release")).data;
+  const shown = () => line(`/mission show ${id}`) as Promise<{ data: { taskIds: { sign: string } } }>;
+  const task = async () => (await line(`/task show ${(await shown()).data.taskIds.sign}`)).data;
+  await until(
+    async () =>
+      (await shown()).data.taskIds.sign !== undefined && /review|approval/.test(String((await task()).status)),
+    "its approval being asked for",
+  );
+  expect(await task()).toMatchObject({ group: "make", needsApproval: true, expectations: [{ command: ["false"] }] });
+  await line(`/task approve ${(await shown()).data.taskIds.sign}`);
+  await until(async () => (await task()).status === "failed", "it failing its check");
+  expect((await live.runs("asks")).map(({ statusReason }) => statusReason)).toContainEqual(
+    expect.stringContaining(problem),
+  );
+});
+
+test("a server that is asked about a finished task may not decide its result", async () => {
+  const { live, answer } = await deciding("task:complete");
+  answer({ result: { ok: true, output: "fine", durationMs: 1 } });
+  await live.post("/api/command", { line: "/task add theirs build" });
+  expect(await live.ended("asks")).toMatchObject({
+    status: "failed",
+    statusReason: expect.stringContaining("change result"),
+  });
+});
+
+test("it may change the words of a task", async () => {
   const { live, answer } = await deciding("task:create");
-  answer({ title: "Build it well", expectations: [{ when: "result.ok" }] });
+  answer({
+    title: "Build it well",
+    description: "With care.",
+    priority: 2,
+    deadline: "2030-01-01T00:00:00Z",
+    needsApproval: true,
+  });
   await live.post("/api/command", { line: "/task add theirs build" });
   expect(await live.ended("asks")).toMatchObject({ status: "succeeded" });
 });
@@ -135,6 +204,10 @@ test("a file of a Discord message is never one of this machine", () => {
 
 function fileOf(path: string) {
   return { type: "file", ref: "x", url: pathToFileURL(path).href, mimeType: "text/plain", filename: "stolen.txt" };
+}
+
+function page(url: string) {
+  return { type: "file", ref: "x", url, mimeType: "text/plain", filename: "a.txt" };
 }
 
 function command(line: string) {

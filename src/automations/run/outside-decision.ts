@@ -1,82 +1,104 @@
 /**
- * Changes that a model or another machine may not decide. Its answer may be that of an attacker, who wrote the text that it reads: it may
- * change words, and may not read files of this machine, write command lines, mention more people, send the message elsewhere, or choose
- * what runs.
+ * The changes that a model or another machine may decide. Its answer may be that of an attacker, who wrote the text that it reads: it may
+ * change words, and nothing that is not named here. It neither reads files and addresses, writes command lines or sends the message
+ * elsewhere, nor chooses what runs, when, and how it is checked.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Attachment, Button, OutboundMessage } from "../../domain/chat/message.js";
 import { type Fields, withPatch } from "../../hooks/results.js";
-import { isWebAddress } from "../../lib/web-address.js";
+import { isRecord } from "../../lib/record.js";
 
 type Check = (after: unknown, before: unknown) => string | undefined;
+interface Rules {
+  readonly [field: string]: Check | Rules;
+}
 
 /** Undefined when the change is allowed. `payload`: the input of the hook; `patch`: the changes of its handler. */
 export function outsideProblem(point: string, payload: unknown, patch: Fields): string | undefined {
+  const rules = ALLOWED[point];
+  // A plugin's own point: its payload says which fields may change.
+  if (rules === undefined) return undefined;
   const before = payload as Fields;
-  const after = withPatch(before, patch);
-  for (const [path, check] of CHECKS[point] ?? []) {
-    const problem = check(valueAt(after, path), valueAt(before, path));
-    if (problem !== undefined)
-      return `a model or another machine may not ${problem}: let a plugin, a program or a module decide that`;
+  const problem = changeProblem(rules, before, withPatch(before, patch), "");
+  if (problem === undefined) return undefined;
+  return `a model or another machine may not ${problem}: let a plugin, a program or a module decide that`;
+}
+
+function changeProblem(rules: Rules, before: Fields, after: Fields, path: string): string | undefined {
+  for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const [was, is] = [before[key] ?? undefined, after[key] ?? undefined];
+    if (isDeepStrictEqual(was, is)) continue;
+    const rule = Object.hasOwn(rules, key) ? rules[key] : undefined;
+    const unnamed = `change ${path}${key}`;
+    let problem: string | undefined = unnamed;
+    if (typeof rule === "function") problem = rule(is, was);
+    else if (rule !== undefined && isRecord(was) && isRecord(is))
+      problem = changeProblem(rule, was, is, `${path}${key}.`);
+    if (problem !== undefined) return problem;
   }
   return undefined;
 }
 
-const same =
-  (problem: string): Check =>
-  (after, before) =>
-    isDeepStrictEqual(after ?? undefined, before ?? undefined) ? undefined : problem;
+const words: Check = () => undefined;
+const onlyNew =
+  (field: string): Check =>
+  (_, before) =>
+    before === undefined ? undefined : `change ${field}, which is set`;
 
-const CHECKS: Readonly<Record<string, readonly (readonly [path: readonly string[], check: Check])[]>> = {
-  message_sending: [
-    [["message", "attachments"], attachmentsProblem],
-    [["message", "buttons"], buttonsProblem],
-    [["message", "mentions"], mentionsProblem],
-    [["message", "threadId"], same("choose the thread of a message (message.threadId)")],
-    [["message", "replyToId"], same("choose what a message replies to (message.replyToId)")],
-    [["message", "prompt"], same("ask for the fields of a form (message.prompt)")],
-    [["message", "showAddresses"], same("choose whether addresses are written out (message.showAddresses)")],
-  ],
-  "task:create": [
-    [["assignTo"], same("choose who does a task (assignTo)")],
-    [["expectations"], expectationsProblem],
-    [
-      ["needsApproval"],
-      (after, before) =>
-        before === true && after !== true ? "take away the approval of a task (needsApproval)" : undefined,
-    ],
-  ],
-  "mission:execute": [[["mission", "plan"], same("choose the plan of a mission (mission.plan)")]],
-  "assessment:run": [[["task", "expectations"], expectationsProblem]],
+const ALLOWED: Readonly<Record<string, Rules>> = {
+  message_sending: {
+    cancel: words,
+    message: {
+      text: words,
+      format: words,
+      card: words,
+      silent: words,
+      attachments: attachmentsProblem,
+      buttons: buttonsProblem,
+      mentions: mentionsProblem,
+    },
+  },
+  "task:create": {
+    title: words,
+    description: words,
+    priority: words,
+    deadline: onlyNew("deadline"),
+    needsApproval: (after) => (after === true ? undefined : "take away the approval of a task (needsApproval)"),
+  },
+  "task:complete": {},
+  "task:fail": { reason: words },
+  "mission:execute": { mission: { title: words, deadline: onlyNew("mission.deadline") } },
+  "assessment:run": {},
+  "assessment:complete": {
+    passed: (after) => (after === false ? undefined : "let a task pass that failed its checks (passed)"),
+    assessment: { feedback: words },
+  },
 };
-
-function valueAt(value: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>((inner, key) => (inner as Fields | undefined)?.[key], value);
-}
 
 // The dispatch checks the form of the given value; a value of another type is no list here.
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 function attachmentsProblem(after: unknown, before: unknown): string | undefined {
   const known = new Set(list(before).map((one) => (one as Attachment).url));
-  const isFromElsewhere = (one: unknown) => {
+  const isAllowed = (one: unknown) => {
     const url = (one as Partial<Attachment> | null)?.url;
-    return typeof url === "string" && (known.has(url) || isWebAddress(url) || /^data:/i.test(url));
+    return typeof url === "string" && (known.has(url) || /^data:/i.test(url));
   };
-  return list(after).every(isFromElsewhere)
+  return list(after).every(isAllowed)
     ? undefined
-    : "attach a file of this machine (message.attachments: expected an address with http:, https: or data:)";
+    : "attach what the gateway would read from a file or an address (message.attachments: expected data:)";
 }
 
+/** A label and its action belong together: they are what the person who presses agrees to. */
 function buttonsProblem(after: unknown, before: unknown): string | undefined {
-  const buttonsIn = (rows: unknown) => list(rows).flatMap((row) => list(row) as Partial<Button>[]);
+  const buttonsIn = (rows: unknown) => list(rows).flatMap((row) => list(row) as (Partial<Button> | null)[]);
   const known = buttonsIn(before);
-  const isKnown = ({ action, token }: Partial<Button>) =>
-    known.some((one) => isDeepStrictEqual([one.action, one.token], [action, token]));
-  const isLink = ({ action, token }: Partial<Button>) => action === undefined && token === undefined;
-  return buttonsIn(after).every((one) => one !== null && (isLink(one) || isKnown(one)))
+  const isAllowed = (one: Partial<Button> | null) =>
+    (one !== null && one.action === undefined && one.token === undefined) ||
+    known.some((other) => isDeepStrictEqual(one, other));
+  return buttonsIn(after).every(isAllowed)
     ? undefined
-    : "add a button that does something (message.buttons: links may be added)";
+    : "add or change a button that does something (message.buttons: links may be added)";
 }
 
 function mentionsProblem(after: unknown, before: unknown): string | undefined {
@@ -88,15 +110,3 @@ function mentionsProblem(after: unknown, before: unknown): string | undefined {
     (everyone === true && known.everyone !== true);
   return isMore ? "mention more people (message.mentions)" : undefined;
 }
-
-/** The rule is that of chat: only those who write files name the program, file or address that is checked. */
-function expectationsProblem(after: unknown, before: unknown): string | undefined {
-  const known = list(before);
-  const isHarmless = (one: unknown) =>
-    typeof one === "object" && one !== null && ("when" in one || "judge" in one) && !NAMING.some((key) => key in one);
-  return list(after).every((one) => isHarmless(one) || known.some((other) => isDeepStrictEqual(one, other)))
-    ? undefined
-    : "add an expectation that runs a program, reads a file or sends a request (`when` and `judge` may be added)";
-}
-
-const NAMING = ["command", "sh", "file", "http"];
