@@ -40,7 +40,7 @@ import { createSilences, type Silences } from "./silences.js";
 import { watchGateway } from "./sources/gateway.js";
 import { routeAt } from "./steps/route.js";
 import { withdrawLatePages } from "./tell/pages/late-pages.js";
-import { lostPages } from "./tell/pages/lost-pages.js";
+import { lostChats, lostPages } from "./tell/pages/lost-pages.js";
 import { noteTest, retest, testOf, tryTest } from "./tell/pages/test-arrival.js";
 import { isPostedNowhere } from "./tell/posted-nowhere.js";
 import { sendAnew } from "./tell/send-anew.js";
@@ -104,7 +104,11 @@ class RunningAlerts implements Alerts {
     this.#gatewayWatch = watchGateway({
       config: () => this.#config.watch_gateway,
       status: deps.status,
-      lostPages: () => lostPages(this.#telling),
+      lostMessages: async () => {
+        const { text, deliveryIds, answered } = await lostPages(this.#telling);
+        const chats = await lostChats(deliveryIds, deps.store.outbox, deps.placeName);
+        return { sentences: [text, chats].filter((one) => one !== undefined), answered };
+      },
       nameOf: (conversation) => {
         const at = parseAddress(conversation);
         return (at && deps.placeName?.(at)) ?? conversation;
@@ -351,9 +355,11 @@ class RunningAlerts implements Alerts {
     const isKnown = known !== undefined && isOpen(known.state);
     if (signal.state === "resolved" && !isKnown) return;
     const episode = isKnown ? known.episode : (known?.episode ?? 0) + 1;
+    // An alert that fired stays as it is within its episode, and shows the newest reason.
+    const state = isKnown && signal.state === "warned" ? known.condition : signal.state;
     // The time when the state started, not when it was seen again: a repeated signal changes nothing.
-    const at = isKnown && known.signal.state === signal.state ? known.signal.at : this.#deps.clock.now();
-    await this.#run({ kind: "signal", signal: { ...signal, episode, at } });
+    const at = isKnown && known.signal.state === state ? known.signal.at : this.#deps.clock.now();
+    await this.#run({ kind: "signal", signal: { ...signal, state, episode, at } });
   }
 
   /** Ends the causes of open alerts, where they can be ended. */

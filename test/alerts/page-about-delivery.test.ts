@@ -22,8 +22,12 @@ async function pass(on: Watch, ms: number): Promise<void> {
   }
 }
 
-/** The page of a first alert is in doubt, so that the other alert is raised, with these answers to its card and to its page in the room. */
+/**
+ * The first message is in doubt, so that the alert is raised, with these answers to its card and to its page in the room. Default of the
+ * first message: one of a person.
+ */
 async function raised(answers: {
+  first?: "message" | "page";
   card?: Answer;
   page?: Answer;
   isAway?: boolean;
@@ -35,12 +39,13 @@ async function raised(answers: {
   other.width = 10_000;
   let isFirst = true;
   loop.script = (operation) => {
+    if (operation.address.chatId === "elsewhere") return REFUSED;
     if (operation.kind !== "create" || operation.address.chatId !== "room") return undefined;
     const { text } = operation.part;
     const isPage = text.includes("Escalated: step");
     if (text.includes(TITLE) && text.includes("step 2 of 2")) return answers.second;
     if (text.includes(TITLE)) return isPage ? answers.page : answers.card;
-    if (!isPage || !isFirst) return undefined;
+    if (!(isPage || text === "hello") || !isFirst) return undefined;
     isFirst = false;
     return DOUBT;
   };
@@ -68,8 +73,12 @@ async function raised(answers: {
       personOf: ({ chatId }) => (chatId.startsWith("dm-") ? `loop:${chatId.slice(3)}` : undefined),
     },
   );
-  await on.raise();
-  await pass(on, 35_000);
+  if (answers.first === "page") await on.raise();
+  await pass(on, 10_000);
+  const at = { platform: "loop", botId: "bot", chatId: "room" };
+  if (answers.first !== "page")
+    await on.rig.gateway.send(at, { text: "hello" }, { cause: { kind: "api", id: "x", depth: 0 } });
+  await pass(on, 25_000);
   if (answers.isAway) set(on, "offline");
   await pass(on, 55_000);
   return { on, other };
@@ -100,12 +109,37 @@ it.each([
     );
     expect(copies.at(-1)).toContain(fate);
     expect((await historyOf(on)).join("\n")).toMatch(/loop:bot:room .*"Escalated: step 1 of 1 \(ann\)": /);
-    // The page of the first alert alone waits for an operator.
+    // The first message alone waits for an operator.
     expect(await on.rig.store.outbox.counts()).toMatchObject({ held: 1, dead: 0 });
     await pass(on, 5 * MINUTE);
     expect(about(on.posted("loop:bot:dm-7"))).toHaveLength(1);
   },
 );
+
+it("a page says how many messages wait, and for which chat", async () => {
+  const { on } = await raised({});
+  expect(about(on.posted(ROOM))).toEqual([
+    expect.stringMatching(/1 held, the oldest for more than 15 s\. Chats: \S*room\b.*\nRunbook: \/outbox list/),
+  ]);
+});
+
+const cards = (on: Watch) => on.posted(ROOM).filter(({ text }) => text.includes(TITLE) && text.includes("1 held"));
+
+it("a page that was lost pages people again only when no other message called them and no operator has its alert", async () => {
+  const replaced = (await raised({ first: "page" })).on;
+  expect(replaced.posted("loop:bot:dm-7").at(-1)?.text).toMatch(/Reply to Bob[\s\S]*Sent to ann in a private chat/);
+  await pass(replaced, 5 * MINUTE);
+  expect(cards(replaced)).toHaveLength(1);
+  expect(about(replaced.posted())).toEqual([]);
+  // Another message waits besides: it is a reason.
+  await replaced.rig.gateway.send(
+    { platform: "loop", botId: "bot", chatId: "elsewhere" },
+    { text: "hello" },
+    { cause: { kind: "api", id: "y", depth: 0 } },
+  );
+  await pass(replaced, 2 * MINUTE);
+  expect(about(replaced.posted(ROOM))).toHaveLength(1);
+});
 
 it("a step that is taken again mentions nobody once more where its own message has mentioned them", async () => {
   const { on, other } = await raised({ page: DOUBT, second: DOUBT });

@@ -1395,7 +1395,7 @@ it("names the pages among the messages that wait for an operator: whom they call
   const on = await watch(PAGES_OLGA, platform);
   const { id } = await on.raise();
   await on.advance(5 * MINUTE);
-  const letters = on.posted(ADMINS).find(({ text }) => text.includes("Messages wait for an operator"));
+  const letters = on.posted(ROOM).find(({ text }) => text.includes("Messages wait for an operator"));
   expect(letters?.text).toMatch(/1 given up, the oldest for more than 1 m/);
   expect(letters?.text.replaceAll("\\", "")).toContain(
     `Not delivered: the page of step 1 to Olga about "Reply to Bob" (${OPS}, ${id})`,

@@ -24,8 +24,8 @@ export interface GatewayFacts {
 interface Deps {
   config(): AlertsConfig["watch_gateway"];
   status(): Promise<GatewayFacts>;
-  /** The pages among the messages that wait for an operator, in words; undefined when there is none. */
-  lostPages(): Promise<string | undefined>;
+  /** The messages that wait for an operator, in sentences; and how many of them are pages that call for no one. */
+  lostMessages(): Promise<{ sentences: string[]; answered: number }>;
   nameOf(conversation: string): string;
   raiseOwn(signal: Omit<AlertSignal, "episode" | "at">): Promise<void>;
   clock: Clock;
@@ -34,7 +34,7 @@ interface Deps {
 const CHECK_EVERY_MS = 30_000;
 const MIN_CHECK_MS = 1_000;
 
-export function watchGateway({ config, status, lostPages, nameOf, raiseOwn, clock }: Deps): {
+export function watchGateway({ config, status, lostMessages, nameOf, raiseOwn, clock }: Deps): {
   processDue(): Promise<number>;
 } {
   let undeliveredSince: number | undefined;
@@ -68,14 +68,15 @@ export function watchGateway({ config, status, lostPages, nameOf, raiseOwn, cloc
       outbox.held > 0 && `${outbox.held} held`,
       inbox.dead > 0 && `${inbox.dead} not handled`,
     ].filter((part) => part !== false);
-    const pages = count > 0 ? await lostPages() : undefined;
+    const lost = count > 0 ? await lostMessages() : { sentences: [], answered: 0 };
     const since = `${counts.join(", ")}, the oldest for more than ${formatDuration(config().undelivered_after)}`;
     await raiseOwn({
       fingerprint: "gateway:letters",
-      state: count > 0 ? "firing" : "resolved",
+      // A page that others got in place of it, or whose alert an operator has, is no reason to page people.
+      state: count === 0 ? "resolved" : count > lost.answered ? "firing" : "warned",
       severity: "warning",
       title: "Messages wait for an operator",
-      reason: count === 0 ? "none is left" : pages === undefined ? since : `${since}. ${pages}`,
+      reason: count === 0 ? "none is left" : [since, ...lost.sentences].join(". "),
       source: { kind: "gateway", id: "outbox" },
       runbook: "/outbox list",
       labels: { kind: "letters" },

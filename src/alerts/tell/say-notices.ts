@@ -440,12 +440,14 @@ async function aboutOne(alert: Alert, sayings: readonly Saying[], telling: Telli
     // A quotation ends with an empty line.
     quote && "",
     chatLink(entity, destination),
+    // Its title does not name what has happened.
+    alert.signal.source.kind === "gateway" && isOpen(alert.state) && inline(telling.mask(alert.signal.reason), 500),
     alert.signal.runbook && `Runbook: ${inline(alert.signal.runbook)}`,
     standing?.copy && copyLine(standing, entity),
     `${inline(saidOf(sayings, alert, telling.clock.now()))}.${latenessOf(sayings, telling)} \`${alert.id}\``,
   ];
   const buttons = isOpen(alert.state) ? cardButtons(alert, settings, standing) : [];
-  return { text: lines.filter((line) => line !== undefined).join("\n"), buttons };
+  return { text: lines.filter((line) => line !== undefined && line !== false).join("\n"), buttons };
 }
 
 async function aboutMany(alerts: readonly Alert[], sayings: readonly Saying[], telling: Telling) {

@@ -1,21 +1,35 @@
-/** Escalations among the messages that wait for an operator: the people to call, the chat, and the alert. */
+/** The messages that wait for an operator: of escalations the people to call, the chat, and the alert; of others the chat. */
+import type { Notice } from "../../../domain/alerts/alert.js";
+import { formatAddress } from "../../../domain/chat/address.js";
 import { isInDoubt } from "../../../domain/deliveries/given-up.js";
+import type { Store } from "../../../domain/store.js";
+import { groupBy } from "../../../lib/group-by.js";
 import { readMention } from "../../rota/people.js";
+import { isInstead, stepIn } from "../../steps/escalate.js";
 import { shownAs } from "../shown-as.js";
 import type { Telling } from "../telling.js";
 
 const NAMED = 3;
 
-/** `2 of them are pages: …`; undefined when none is. */
-export async function lostPages({
-  store,
-  placeName,
-  deliveryOf,
-}: Pick<Telling, "store" | "placeName" | "deliveryOf">): Promise<string | undefined> {
+export interface LostPages {
+  /** `Not delivered: the page …`; undefined when none of the messages is a page. */
+  text?: string;
+  deliveryIds: string[];
+  /** The number of pages that call for no one: another message called people in place of them, or an operator has their alerts. */
+  answered: number;
+}
+
+export async function lostPages(telling: Pick<Telling, "store" | "placeName" | "deliveryOf">): Promise<LostPages> {
+  const { store, placeName, deliveryOf } = telling;
   const notices = await store.lostPages();
   // One message may call about several alerts.
   const pages = [...new Map(notices.map((one) => [one.deliveryId, one] as const)).values()];
-  if (pages.length === 0) return undefined;
+  if (pages.length === 0) return { deliveryIds: [], answered: 0 };
+  const isAnswered = await Promise.all(
+    groupBy(notices, ({ deliveryId = "" }) => deliveryId).map(async (some) =>
+      (await Promise.all(some.map((one) => isPageAnswered(one, telling)))).every(Boolean),
+    ),
+  );
   const named = await Promise.all(
     pages.slice(0, NAMED).map(async ({ alertId, destination, deliveryId, mentions, step, sentTo, copy }) => {
       const delivery = deliveryId === undefined ? undefined : await deliveryOf(deliveryId);
@@ -28,5 +42,41 @@ export async function lostPages({
     }),
   );
   const more = pages.length > NAMED ? `, and ${pages.length - NAMED} more` : "";
-  return `Not delivered: ${named.join(", ")}${more}`;
+  return {
+    text: `Not delivered: ${named.join(", ")}${more}`,
+    deliveryIds: pages.flatMap(({ deliveryId }) => deliveryId ?? []),
+    answered: isAnswered.filter(Boolean).length,
+  };
+}
+
+/** Its alert has ended or an operator or a rule has it, or a message that was sent in place of the page has arrived and calls a person. */
+async function isPageAnswered(
+  { alertId, key }: Notice,
+  { store, deliveryOf }: Pick<Telling, "store" | "deliveryOf">,
+): Promise<boolean> {
+  const alert = await store.get(alertId);
+  if (alert?.state !== "firing" && alert?.state !== "warned") return true;
+  for (const one of await store.noticesWith(alertId, stepIn(key) ?? key)) {
+    const isReplacement = isInstead(one.key) || one.copy !== undefined;
+    const isCall = one.mentions.length > 0 || one.sentTo !== undefined;
+    if (!isReplacement || !isCall || one.deliveryId === undefined) continue;
+    if ((await deliveryOf(one.deliveryId))?.status === "sent") return true;
+  }
+  return false;
+}
+
+/** How many of the newest messages are read for the names of their chats. */
+const READ = 20;
+
+/** `Chats: General on web`: where the messages besides pages should go. Undefined when there is none. */
+export async function lostChats(
+  pages: readonly string[],
+  outbox: Pick<Store["outbox"], "list">,
+  placeName: Telling["placeName"],
+): Promise<string | undefined> {
+  const found = await Promise.all((["dead", "held"] as const).map((status) => outbox.list({ status, limit: READ })));
+  const others = found.flat().filter(({ id }) => !pages.includes(id));
+  const chats = [...new Set(others.map(({ address }) => shownAs(formatAddress(address), placeName)))];
+  if (chats.length === 0) return undefined;
+  return `Chats: ${chats.slice(0, NAMED).join(", ")}${chats.length > NAMED ? ", and more" : ""}`;
 }
