@@ -265,7 +265,12 @@ export class Parts extends OnGround {
           ),
         );
     },
-    onSaved: () => this.problems.isRejectedForCritical() && this.applySaved(),
+    onSaved: (troubled) => {
+      const lines = troubled.map(({ module, reason }) => `plugin ${module}: ${reason}`);
+      const notice = `⚠ A saved plugin has a problem:\n${this.#masked(lines.join("\n")).slice(0, 1500)}`;
+      if (lines.length > 0) void this.notifier.notifyAdmins("plugins", notice);
+      if (this.problems.isRejectedForCritical()) this.applySaved();
+    },
     clock: this.ground.clock,
     logger: this.ground.logger,
   });

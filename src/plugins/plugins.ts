@@ -44,8 +44,8 @@ export interface PluginsOptions {
   unfit?: () => readonly Problem[];
   /** Called after a reload has put plugins in place: their hooks may have changed. */
   onReloaded?: () => void;
-  /** Called when a file that is watched was saved, after its plugins were reloaded. */
-  onSaved?: () => void;
+  /** Called when a file that is watched was saved, after its plugins were reloaded, with those that have a new problem since then. */
+  onSaved?: (troubled: readonly PluginInfo[]) => void;
   /** Reload a plugin when its file, or a local file that it imports, changes. Default: true. */
   watch?: boolean;
 }
@@ -112,8 +112,8 @@ class ConfiguredPlugins implements Plugins {
     const { entries, baseDir, clock, reservedCommands = new Set(), teardownTimeoutMs = () => 10_000 } = options;
     this.#options = options;
     this.#holders = entries.map((entry) => holderFor(entry, baseDir));
-    const saved = (file: string) => void this.reload({ file }).then(() => this.#isStopped || options.onSaved?.());
-    this.#watch = options.watch === false ? undefined : watchFiles(clock, saved);
+    this.#watch =
+      options.watch === false ? undefined : watchFiles(clock, (file) => void this.#saved(file, options.onSaved));
     this.#around = {
       ...options,
       breaker: options.breaker,
@@ -154,6 +154,14 @@ class ConfiguredPlugins implements Plugins {
         hint: "Repair it, or remove `critical: true` from its entry in the configuration and from its hooks.",
       });
     });
+  }
+
+  async #saved(file: string, onSaved: PluginsOptions["onSaved"]): Promise<void> {
+    const before = this.list();
+    const infos = await this.reload({ file });
+    const wasKnown = (one: PluginInfo) =>
+      before.some(({ module, reason }) => module === one.module && reason === one.reason);
+    if (!this.#isStopped) onSaved?.(infos.filter((one) => one.reason !== undefined && !wasKnown(one)));
   }
 
   async stop(): Promise<void> {

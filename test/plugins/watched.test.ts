@@ -25,6 +25,23 @@ it("reloads a plugin when its file changes, and only that one", async () => {
   expect((globalThis as { setups?: string[] }).setups).toEqual(["a one", "b one", "a two", "a three"]);
 });
 
+it("notifies admins once of a saved version that fails to load, and of the next one that does", async () => {
+  const live = await liveApp({ "hookgate.yaml": "plugins: [./p.mjs]\n", "p.mjs": answering("p", "one") });
+  const notices = async () => (await live.room("dm-1")).filter((text) => text.includes("A saved plugin has a problem"));
+  live.write("p.mjs", "export default {");
+  await until(async () => (await notices()).length > 0, "the notice");
+  live.write("p.mjs", "export default { ");
+  live.write("p.mjs", 'import "nothing-of-this-name";');
+  await until(async () => (await notices()).length > 1, "the second notice");
+  expect(await notices()).toEqual([
+    expect.stringMatching(/plugin \.\/p\.mjs: .*the previous one stays in place/),
+    expect.stringContaining("nothing-of-this-name"),
+  ]);
+  live.write("p.mjs", answering("p", "two"));
+  await until(() => live.app.plugins[0]?.reason === undefined, "the good version");
+  expect(await notices()).toHaveLength(2);
+});
+
 it("reports a file that disappears, keeps the version at work, and takes the file when it comes back", async () => {
   const rig = await pluginRig({ "p.mjs": answering("p", "one") }, { watch: true });
   await rig.plugins.load();
