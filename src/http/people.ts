@@ -1,5 +1,6 @@
 /** The people who may log in, each with a token of their own. The names that they choose are kept; their ids never change. */
 import { createHmac } from "node:crypto";
+import { PLATFORMS } from "../domain/chat/platform.js";
 import type { KeyValueStore } from "../domain/store.js";
 import { HookgateError } from "../lib/errors.js";
 import { sameSecret } from "../lib/signing/secret.js";
@@ -29,6 +30,9 @@ export interface People {
 
 const SCOPE = "core:web-people";
 
+/** `web:1`, as cards and the audit show people. */
+const AS_AN_ID = new RegExp(`^\\s*(${PLATFORMS.join("|")})\\s*:`, "i");
+
 export interface PeopleDeps {
   listed: readonly PersonWithToken[];
   /** The name of the gateway in the web chat. */
@@ -45,7 +49,8 @@ export function createPeople({ listed, gatewayName, names, sessionKey }: PeopleD
   };
 
   async function needFree(id: string, name: string): Promise<void> {
-    const bad = whyBadName(name);
+    const bad =
+      whyBadName(name) ?? (AS_AN_ID.test(name.normalize("NFKC")) ? "has the form of a person's id" : undefined);
     if (bad !== undefined)
       throw new HookgateError({ code: "NAME_REFUSED", message: `this name ${bad}`, hint: "Choose another name." });
     const others = listed.filter((person) => person.id !== id);

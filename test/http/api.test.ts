@@ -105,6 +105,9 @@ describe("who may come in", () => {
       expect(await rename(name)).toMatchObject(taken);
     const refused = { error: { code: "NAME_REFUSED" } };
     for (const name of [
+      "web:1",
+      "Web\uff1a1",
+      " discord : 80351110224678912",
       "Gra\u200bce",
       "\u202eecarG",
       "Bo\u2066b",
