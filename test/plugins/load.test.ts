@@ -240,6 +240,8 @@ describe("loading plugins", () => {
             tone: () => api.send(at, { text: "x", card: { tone: "red" } }),
             card: () => api.send(at, { text: "x", card: { titel: "x" } }),
             button: () => api.send(at, { text: "x", buttons: [[{ label: "b", action: { kind: "open" } }]] }),
+            kind: () => api.send(at, { text: "x", buttons: [[{ label: "b", action: { kind: "comand", line: "/x" } }]] }),
+            otherKind: () => api.send(at, { text: "x", buttons: [[{ label: "b", action: { kind: "press" } }]] }),
             number: () => api.send(at, 5),
             address: () => api.send("web:web:room", "x"),
             once: () => api.send(at, "x", { onec: "k" }),
@@ -277,6 +279,10 @@ describe("loading plugins", () => {
     expect(await said("tone")).toMatch(/^api\.send: message\.card\.tone: expected one of .*, got "red"/);
     expect(await said("card")).toMatch(/^api\.send: message\.card: unknown field "titel" \(did you mean "title"\?\)/);
     expect(await said("button")).toMatch(/^api\.send: message\.buttons\.0\.0\.action/);
+    expect(await said("kind")).toMatch(
+      /buttons\.0\.0\.action\.kind: "comand" is not known here \(did you mean "command"\?\)/,
+    );
+    expect(await said("otherKind")).toMatch(/\.action\.kind: expected one of command, say, got "press"/);
     expect(await said("number")).toBe("api.send: message: expected an object, got 5");
     expect(await said("address")).toMatch(/^api\.send: address: expected an object, got "web:web:room"/);
     expect(await said("once")).toBe('api.send: unknown option "onec" (did you mean "once"?)');

@@ -31,7 +31,7 @@ const WORDS = {
     const isObject = issue.code === "invalid_type" && (issue.expected === "object" || issue.expected === "record");
     if (isObject && issue.input !== undefined) return `expected an object, got ${shown(issue.input)}`;
     if (isObject) return "it is missing: expected an object";
-    if (issue.code === "invalid_union") return "it has the wrong form";
+    if (issue.code === "invalid_union" && issue.discriminator === undefined) return "it has the wrong form";
     if (issue.code === "invalid_type" && issue.expected === "string" && issue.input !== undefined)
       return `expected ${typeName("string")}, got ${shown(issue.input)}`;
     return PLAIN_MANY.error(issue);
