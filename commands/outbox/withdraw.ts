@@ -23,7 +23,15 @@ export async function withdrawWaiting(
 ): Promise<CommandAnswer> {
   const { line, words } = chosen;
   const waiting = (await openDeliveries(deps, context, chosen)).waiting.map(({ id }) => id);
-  if (waiting.length === 0) return answer({ text: [`Nothing is waiting${words}.`], data: { withdrawn: 0 } });
+  if (waiting.length === 0) {
+    const { waiting: incoming } = await deps.store.inbox.counts();
+    return answer({
+      text: [
+        `Nothing is waiting to be sent${words}.${incoming === 0 ? "" : " Messages that wait in the inbox are handled, and are not deleted by hand."}`,
+      ],
+      data: { withdrawn: 0 },
+    });
+  }
   const isStale = hasChanged(context, waiting);
   if (isStale || context.options.yes !== true)
     return answer({

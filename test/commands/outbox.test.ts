@@ -492,7 +492,7 @@ describe("/outbox purge", () => {
     expect((await desk.say("/outbox purge")).shown).toContain("Delete what? 2 cancelled, 3 waiting.");
     expect((await desk.say("/outbox purge waiting chat=web:web:lobby yes=true")).data).toEqual({ withdrawn: 3 });
     expect([await status("d_2"), await status("d_3")]).toEqual(["cancelled", "cancelled"]);
-    expect((await desk.say("/outbox purge waiting")).shown).toContain("Nothing is waiting.");
+    expect((await desk.say("/outbox purge waiting")).shown).toMatch(/Nothing is waiting to be sent\.(?! Messages)/);
   });
 
   it("names the kinds of all messages that it would delete, also of those that /outbox does not list", async () => {
@@ -573,6 +573,15 @@ describe("a message that is named as people copy it", () => {
     const id = named.includes("t.me") ? telegram : discord;
     for (const command of ["/hooks why", "/run", "/outbox show"])
       expect((await desk.say(`${command} ${named}`)).shown).toContain(`m${id}`);
+  });
+
+  it("is named by a purge of what waits, which deletes deliveries only", async () => {
+    await accept(DISCORD, MESSAGE);
+    const { shown, data } = await desk.say("/outbox purge waiting");
+    expect(data).toEqual({ withdrawn: 0 });
+    expect(shown).toContain(
+      "Nothing is waiting to be sent. Messages that wait in the inbox are handled, and are not deleted by hand.",
+    );
   });
 
   it("is found by the id in back-ticks or after a number sign, and in /outbox show by the platform's id", async () => {
