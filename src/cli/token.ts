@@ -3,7 +3,7 @@
 import { z } from "zod";
 import { readEnvironment } from "../config/env.js";
 import { HookgateError } from "../lib/errors.js";
-import { keepConsoleToken, resetConsoleToken } from "../store/console-token.js";
+import { isResetSinceStart, keepConsoleToken, resetConsoleToken } from "../store/console-token.js";
 import { databaseFiles, requireFolder } from "../store/database-file/files.js";
 import { callGateway, type GatewayPlace, gatewayPlace } from "./call-gateway.js";
 import { EXIT, type ExitCode } from "./exit.js";
@@ -58,6 +58,8 @@ async function whyNoLink(place: GatewayPlace): Promise<string | undefined> {
     if (!(error instanceof HookgateError)) throw error;
     if (error.code === "NOT_RUNNING" && isRefusal(error.cause))
       return `No gateway runs at ${place.url}. Start it (\`npx hookgate start\`), then open that address and log in with the token.`;
+    const isNewer = error.code === "UNAUTHORIZED" && place.files !== undefined && isResetSinceStart(place.files);
+    if (isNewer) return `${error.message}\nDo not enter the token there. ${error.hint}`;
     if (NOT_PROVEN.includes(error.code))
       return `${error.message}\nDo not enter the token there. Start the gateway (\`npx hookgate start\`) and run this again.`;
     return undefined; // an answer that the gateway has signed, such as a refusal

@@ -295,6 +295,9 @@ describe("against the live gateway", () => {
         code: 3,
         err: expect.stringMatching(/The login token was reset after the gateway started.*Restart the gateway/s),
       });
+      const shown = await runCli(["token"], { cwd, env });
+      expect(shown.err).toMatch(/Do not enter the token there\. Restart the gateway: it applies the new token then/);
+      expect(shown.err).not.toContain("hookgate start");
     } finally {
       writeFileSync(file, before);
       utimesSync(file, atime, mtime);
