@@ -7,6 +7,7 @@ import { firstSteps } from "./app/first-steps.js";
 import { type Base, openBase, openGround } from "./app/ground.js";
 import { assembleHttp } from "./app/http.js";
 import { Parts } from "./app/parts.js";
+import { LOG } from "./app/problems/problem-list.js";
 import { watchConfig } from "./app/reload.js";
 import { startInOrder } from "./app/start.js";
 import { firstTime, keepSwept, sweepAll, warnOfProblems } from "./app/upkeep.js";
@@ -57,7 +58,8 @@ async function start(base: Base): Promise<App> {
     ingest: parts.ingest,
     waitingRuns: () => automations.waitingRuns(),
     hasStarted: () => hasStarted,
-    problems: async () => (await parts.problems.list()).length,
+    hasLogFailed: () => ground.log.problem() !== undefined,
+    problems: async () => (await parts.problems.list()).filter(({ file }) => file !== LOG).length,
     offeredTo: (operator, all) => offeredTo(operator, all, parts.tasks),
     metrics: parts.metrics,
   });

@@ -17,6 +17,7 @@ interface Deps
   extends Pick<
     HttpServerOptions,
     | "gateway"
+    | "hasLogFailed"
     | "hasStarted"
     | "problems"
     | "offeredTo"
@@ -46,6 +47,7 @@ export async function assembleHttp(deps: Deps): Promise<HttpServer> {
     gateway: deps.gateway,
     checkStore: () => store.check(),
     storeWarnings: () => store.health().remarks.length,
+    hasLogFailed: deps.hasLogFailed,
     hasStarted: deps.hasStarted,
     problems: deps.problems,
     offeredTo: deps.offeredTo,

@@ -31,6 +31,8 @@ export interface HttpDeps {
   storeWarnings(): number;
   /** All is up: triggers watch, timers run. */
   hasStarted(): boolean;
+  /** The log cannot be written, or nothing reads it. */
+  hasLogFailed(): boolean;
   /** How many problems the configuration in force has, a rejected newer one included. */
   problems(): Promise<number>;
   /** Which of these commands a person is offered in the web chat. */

@@ -39,6 +39,7 @@ export interface HttpServerOptions
     | "gateway"
     | "checkStore"
     | "storeWarnings"
+    | "hasLogFailed"
     | "hasStarted"
     | "problems"
     | "isWebBroken"
@@ -137,6 +138,7 @@ class FastifyServer implements HttpServer {
       gateway,
       checkStore: options.checkStore,
       storeWarnings: options.storeWarnings,
+      hasLogFailed: options.hasLogFailed,
       hasStarted: options.hasStarted,
       problems: options.problems,
       web: options.web?.port,

@@ -104,7 +104,11 @@ it("is a problem in /status and /readyz, and keeps no message waiting", async ()
   const running = await startWith("/dev/full");
   for (const text of ["one", "two", "three", "four"]) await ask(running, text);
   expect(await status(running)).toContain("log: it cannot be written (ENOSPC");
-  expect(await readyz(running)).toContain('"state":"degraded"');
+  expect(JSON.parse(await readyz(running))).toMatchObject({
+    state: "degraded",
+    configuration: { problems: 0 },
+    log: { state: "failed" },
+  });
 });
 
 it("counts what was lost, in one line when there is room again", async () => {

@@ -16,6 +16,9 @@ import { chatProblem } from "./chat-problem.js";
 import { faultsOf, type ListedProblem, platformsOn, problemsOf, whyUnreached } from "./problems.js";
 import type { ValidConfig } from "./valid-config.js";
 
+/** In place of a file, of a problem of the log. */
+export const LOG = "log";
+
 /** The foundation of the gateway. */
 interface On {
   /** The configuration of the start. */
@@ -80,7 +83,7 @@ export function createProblemList(ground: On, deps: Deps): ProblemList {
       stuck: deps.automations.problems(),
     });
     const ofLog = ground.log.problem();
-    if (ofLog !== undefined) problems.push({ file: "log", path: "", message: ofLog, of: "setting" });
+    if (ofLog !== undefined) problems.push({ file: LOG, path: "", message: ofLog, of: "setting" });
     if (rejection === undefined) return problems;
     const { file = "", message } = rejection;
     const rejected = `the latest version was rejected, and the one before it is in force: ${message}`;

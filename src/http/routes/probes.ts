@@ -64,12 +64,15 @@ async function readiness(deps: HttpDeps) {
   );
   const ready = store.state === "ok" && hasStarted() && running && reachable && !isConnecting && !stopping.aborted;
   const configuration = { problems: await problems() };
-  const isDegraded = configuration.problems + warnings > 0 || heldBack !== undefined || adapters.some(isTroubled);
+  const log = { state: deps.hasLogFailed() ? "failed" : "ok" };
+  const isDegraded =
+    configuration.problems + warnings > 0 || log.state !== "ok" || heldBack !== undefined || adapters.some(isTroubled);
   return {
     ready,
     state: ready ? (isDegraded ? "degraded" : "ready") : "not ready",
     configuration,
     store,
+    log,
     // Anyone may ask: no conversation by name.
     heldBack:
       heldBack &&
