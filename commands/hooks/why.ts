@@ -296,6 +296,11 @@ async function unknownId(deps: CommandDeps, context: CommandContext, asked: stri
     const text = [`${code(clip(asked, 80))} is the id of ${what}, and not of a message: ${code(line)} shows it.`];
     return answer({ text, data, outcome: "failed", buttons: [[commandButton("Show it", line)]] });
   }
+  if (deps.registry.get(asked) !== undefined) {
+    const line = `/hooks why ${word(asked)}`;
+    const text = [`${code(asked)} is the id of a hook, and not of a message: ${code(line)} shows its state.`];
+    return answer({ text, data, outcome: "failed", buttons: [[commandButton("Show it", line)]] });
+  }
   const delivery = /^m\d+[a-z]/.test(asked) ? await deps.store.outbox.get(`d_${asked}`) : undefined;
   if (delivery !== undefined) {
     const line = `/hooks why ${word(delivery.id)}`;

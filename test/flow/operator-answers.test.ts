@@ -149,6 +149,13 @@ it("a hook that is tried with a payload that does not match is shown as that", a
   expect(await ask("/hooks test all last")).not.toContain("does not match");
 });
 
+it("the id of a hook in the place of a message is shown as that", async () => {
+  const { ask } = await lab();
+  expect(await ask("/hooks why nightly keeper")).toContain(
+    "keeper is the id of a hook, and not of a message: /hooks why keeper shows its state.",
+  );
+});
+
 it("a purged delivery is known as purged by /outbox, and its release stays on record", async () => {
   const { ask, say } = await lab();
   const row = await say("guarded words", /is held|held:/);
