@@ -160,8 +160,8 @@ describe("a corrected file from discord, with its copy on telegram", () => {
       await until(async () => (await files()).length === 1, "one message");
       stack.discord.people.deletes(message.id, { channelId: message.channel_id });
       await until(async () => (await files()).length === 0, "nothing left");
-      const { text } = await invoke(stack.gateway.url, `/hooks why ${message.id}`);
-      expect(text).toMatch(/delete .*sent/);
+      const path = async () => (await invoke(stack.gateway.url, `/hooks why ${message.id}`)).text;
+      await until(async () => /delete .*sent/.test(await path()), "the deletion in the path of the message");
     },
   );
 });
