@@ -48,8 +48,8 @@ const posted = async (live: LiveApp) => {
 
 test.each([
   ["a file of this machine", { attachments: [fileOf("/etc/hostname")] }, "attach what the gateway would read"],
-  ["a command", { buttons: [[command("/hooks pause")]] }, "add or change a button that does something"],
-  ["words of the person who presses", { buttons: [[says("yes")]] }, "add or change a button that does something"],
+  ["a command", { buttons: [[command("/hooks pause")]] }, "change or take away a button"],
+  ["words of the person who presses", { buttons: [[says("yes")]] }, "change or take away a button"],
   ["everyone", { mentions: { everyone: true } }, "mention more people"],
   ["a person", { mentions: { users: ["1"] } }, "mention more people"],
   [
@@ -60,9 +60,10 @@ test.each([
   [
     "another label for a button's action",
     { buttons: [[{ ...command("/status"), label: "Refuse" }]] },
-    "add or change a button",
+    "change or take away a button",
   ],
-  ["another action for a button's label", { buttons: [[command("/hooks list")]] }, "add or change a button"],
+  ["another action for a button's label", { buttons: [[command("/hooks list")]] }, "change or take away a button"],
+  ["that a choice is gone", { buttons: [] }, "change or take away a button"],
   ["a form", { prompt: { userId: "1" } }, "change message.prompt"],
   ["another thread", { threadId: "other" }, "change message.threadId"],
 ])("a server that is asked about a message may not decide %s", async (_, message, problem) => {

@@ -89,16 +89,16 @@ function attachmentsProblem(after: unknown, before: unknown): string | undefined
     : "attach what the gateway would read from a file or an address (message.attachments: expected data:)";
 }
 
-/** A label and its action belong together: they are what the person who presses agrees to. */
+/** A label and its action belong together, and so do the choices of a card: they are what the person who presses agrees to. */
 function buttonsProblem(after: unknown, before: unknown): string | undefined {
-  const buttonsIn = (rows: unknown) => list(rows).flatMap((row) => list(row) as (Partial<Button> | null)[]);
-  const known = buttonsIn(before);
-  const isAllowed = (one: Partial<Button> | null) =>
-    (one !== null && one.action === undefined && one.token === undefined) ||
-    known.some((other) => isDeepStrictEqual(one, other));
-  return buttonsIn(after).every(isAllowed)
+  const isLink = (one: Partial<Button> | null) => one !== null && one.action === undefined && one.token === undefined;
+  const pressedIn = (rows: unknown) =>
+    list(rows)
+      .flatMap((row) => list(row) as (Partial<Button> | null)[])
+      .filter((one) => !isLink(one));
+  return isDeepStrictEqual(pressedIn(after), pressedIn(before))
     ? undefined
-    : "add or change a button that does something (message.buttons: links may be added)";
+    : "add, change or take away a button that does something (message.buttons: links may change)";
 }
 
 function mentionsProblem(after: unknown, before: unknown): string | undefined {
