@@ -143,6 +143,8 @@ test.each([
   ["assessment:run", { task: { result: { ok: true, output: "fine", durationMs: 1 } } }, "change task"],
   ["assessment:complete", { passed: true }, "let a task pass that failed its checks"],
   ["assessment:complete", { assessment: { globalScore: 1 } }, "change assessment.globalScore"],
+  ["mission:execute", { mission: { deadline: 9e15 } }, "mission.deadline: expected a time"],
+  ["mission:execute", { mission: { deadline: 1 } }, "is in the past"],
   ["mission:execute", { mission: { plan: { groups: [] } } }, "change mission.plan"],
 ] as const)("a server that is asked at %s about a task of a plan may not decide %j", async (on, patch, problem) => {
   const { live, answer } = await deciding(on, { "missions/release.yaml": PLAN });

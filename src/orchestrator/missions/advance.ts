@@ -11,6 +11,7 @@ import {
 } from "../../domain/orchestrator/mission.js";
 import { type Actor, isEnded, type Task } from "../../domain/orchestrator/task.js";
 import type { Catalogue } from "../../hooks/catalogue/index.js";
+import type { DispatchOptions } from "../../hooks/options.js";
 import type { BeforeResult, PayloadOf } from "../../hooks/signatures.js";
 import { pathText } from "../../lib/validation/schema-issues.js";
 import { failedClosed } from "../tasks/ask-hooks.js";
@@ -70,7 +71,8 @@ async function execute(row: MissionRow, deps: MissionDeps): Promise<void> {
   const { id: missionId } = mission;
   const now = deps.clock.now();
   const payload = { missionId, mission, taskCount: Object.keys(mission.taskIds).length };
-  const asked = await ask("mission:execute", "execute", mission, payload, deps);
+  const refuseChange = (data: unknown) => deadlineProblem((data as typeof payload).mission, mission, now);
+  const asked = await ask("mission:execute", "execute", mission, payload, deps, { refuseChange });
   if (asked.cancelled) return block(row, "mission:execute", asked, deps);
   const changes = changedByHooks(mission, asked.data.mission, now, deps);
   if ("problem" in changes)
@@ -82,6 +84,13 @@ async function execute(row: MissionRow, deps: MissionDeps): Promise<void> {
       notification(mission, { point: "mission:execute", dispatchId: `${missionId}_executed`, payload: notice }),
     ],
   });
+}
+
+function deadlineProblem({ deadline }: Mission, was: Mission, now: number): string | undefined {
+  if (deadline === undefined || deadline === was.deadline) return undefined;
+  const at = new Date(deadline);
+  if (Number.isNaN(at.getTime())) return `mission.deadline: expected a time, got ${deadline}`;
+  return deadline <= now ? `mission.deadline: ${at.toISOString()} is in the past` : undefined;
 }
 
 type ChangesByHooks = Pick<Mission, "title"> &
@@ -258,6 +267,7 @@ async function ask<Point extends "mission:execute" | "quality:gate" | "mission:c
   mission: Mission,
   payload: PayloadOf<Catalogue, Point>,
   { attempts, registry }: MissionDeps,
+  options: Pick<DispatchOptions, "refuseChange"> = {},
 ): Promise<BeforeResult<PayloadOf<Catalogue, Point>> & { dispatchId: string; crashes?: number }> {
   const dispatchId = `${mission.id}_${step}_${changesOf(mission)}`;
   return attempts.inTurn([{ point, dispatchId }], mission.id, async () => {
@@ -268,7 +278,7 @@ async function ask<Point extends "mission:execute" | "quality:gate" | "mission:c
       return { cancelled: true, cancelReason, cancelledBy: "hookgate", data: payload, dispatchId, crashes };
     }
     const answer = await registry
-      .runBefore(point, payload, { attempt, ...firing(mission, dispatchId) })
+      .runBefore(point, payload, { attempt, ...firing(mission, dispatchId), ...options })
       .catch((error: unknown) => ({ ...failedClosed(error), data: payload }));
     return { ...answer, dispatchId };
   });
