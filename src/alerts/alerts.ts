@@ -38,9 +38,9 @@ import { askRotas, type RotaView, warningOfGaps } from "./rota/on-call.js";
 import { endUnusedGaps, watchRotas } from "./rota/watch-rotas.js";
 import { createSilences, type Silences } from "./silences.js";
 import { watchGateway } from "./sources/gateway.js";
-import { routeAt } from "./steps/route.js";
+import { reopenWithinOf, routeAt } from "./steps/route.js";
 import { withdrawLatePages } from "./tell/pages/late-pages.js";
-import { lostChats, lostPages } from "./tell/pages/lost-pages.js";
+import { lostOthers, lostPages } from "./tell/pages/lost-pages.js";
 import { noteTest, retest, testOf, tryTest } from "./tell/pages/test-arrival.js";
 import { isPostedNowhere } from "./tell/posted-nowhere.js";
 import { sendAnew } from "./tell/send-anew.js";
@@ -106,14 +106,15 @@ class RunningAlerts implements Alerts {
       status: deps.status,
       lostMessages: async () => {
         const { text, deliveryIds, answered } = await lostPages(this.#telling);
-        const chats = await lostChats(deliveryIds, deps.store.outbox, deps.placeName);
-        return { sentences: [text, chats].filter((one) => one !== undefined), answered };
+        const others = await lostOthers(deliveryIds, deps.store, deps.placeName);
+        const sentences = [others.text, text].filter((one) => one !== undefined);
+        return { sentences, answered, newestAt: others.newestAt };
       },
       nameOf: (conversation) => {
         const at = parseAddress(conversation);
         return (at && deps.placeName?.(at)) ?? conversation;
       },
-      raiseOwn: (signal) => this.#raiseOwn(signal),
+      raiseOwn: (signal, newestAt) => this.#raiseOwn(signal, newestAt),
       clock,
     });
     this.silences = this.#silencesForPeople();
@@ -350,15 +351,26 @@ class RunningAlerts implements Alerts {
     }
   }
 
-  async #raiseOwn(signal: Omit<AlertSignal, "episode" | "at">): Promise<void> {
+  async #raiseOwn(signal: Omit<AlertSignal, "episode" | "at">, newestAt = 0): Promise<void> {
     const known = await this.#store.latest(signal.fingerprint);
     const isKnown = known !== undefined && isOpen(known.state);
     if (signal.state === "resolved" && !isKnown) return;
+    const now = this.#deps.clock.now();
+    // New work: an alert that an operator has, or whose steps are done, would call no one for it.
+    const hasFired = isKnown && signal.state === "firing" && known.signal.state === "firing";
+    if (hasFired && newestAt > known.signal.at && now - known.signal.at >= reopenWithinOf(known, this.#telling)) {
+      const reason = "more messages wait: a new alert follows";
+      await this.#run({
+        kind: "signal",
+        signal: { ...signal, state: "resolved", reason, episode: known.episode, at: now },
+      });
+      return this.#raiseOwn(signal);
+    }
     const episode = isKnown ? known.episode : (known?.episode ?? 0) + 1;
     // An alert that fired stays as it is within its episode, and shows the newest reason.
     const state = isKnown && signal.state === "warned" ? known.condition : signal.state;
     // The time when the state started, not when it was seen again: a repeated signal changes nothing.
-    const at = isKnown && known.signal.state === state ? known.signal.at : this.#deps.clock.now();
+    const at = isKnown && known.signal.state === state ? known.signal.at : now;
     await this.#run({ kind: "signal", signal: { ...signal, state, episode, at } });
   }
 

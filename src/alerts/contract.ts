@@ -23,7 +23,7 @@ import type { Telling } from "./tell/telling.js";
 
 export interface AlertsDeps {
   config: AlertsConfig;
-  store: Pick<Store, "alerts" | "keyValue" | "outbox">;
+  store: Pick<Store, "alerts" | "inbox" | "keyValue" | "outbox">;
   gateway: Pick<Telling, "send" | "edit" | "discard" | "withdraw">;
   policy?: NonNullable<Alerting["policy"]>;
   /** The chats where admins are notified when the configuration names no place. */

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { parseAddress } from "../../src/domain/chat/address.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
-import { MINUTE, ROOM, type Watch, watch } from "./watch.js";
+import { ANN, MINUTE, ROOM, type Watch, watch } from "./watch.js";
 
 const OTHER_OPS = "other:bot:ops";
 const TITLE = "Messages wait for an operator";
@@ -121,6 +121,29 @@ it("a page says how many messages wait, and for which chat", async () => {
   expect(about(on.posted(ROOM))).toEqual([
     expect.stringMatching(/1 held, the oldest for more than 15 s\. Chats: \S*room\b.*\nRunbook: \/outbox list/),
   ]);
+});
+
+it("a message that is lost later pages people again, also when an operator has the alert", async () => {
+  const { on } = await raised({});
+  const [known] = await on.alerts.list({ open: true, limit: 5 });
+  await on.alerts.act(known?.id as string, { kind: "ack" }, ANN);
+  await pass(on, MINUTE);
+  // Its page shows who has it.
+  expect(about(on.posted(ROOM))).toEqual([]);
+  const send = () =>
+    on.rig.gateway.send(
+      { platform: "loop", botId: "bot", chatId: "elsewhere" },
+      { text: "hello" },
+      { cause: { kind: "api", id: "y", depth: 0 } },
+    );
+  await send();
+  await pass(on, 5 * MINUTE);
+  // Within `reopen_within` (10 min) it belongs to the same trouble.
+  expect(about(on.posted(ROOM))).toEqual([]);
+  await pass(on, 6 * MINUTE);
+  expect(about(on.posted(ROOM))).toEqual([expect.stringMatching(/1 given up, 1 held.*elsewhere/)]);
+  await pass(on, 15 * MINUTE);
+  expect(about(on.posted(ROOM))).toHaveLength(1);
 });
 
 const cards = (on: Watch) => on.posted(ROOM).filter(({ text }) => text.includes(TITLE) && text.includes("1 held"));

@@ -24,10 +24,14 @@ export interface GatewayFacts {
 interface Deps {
   config(): AlertsConfig["watch_gateway"];
   status(): Promise<GatewayFacts>;
-  /** The messages that wait for an operator, in sentences; and how many of them are pages that call for no one. */
-  lostMessages(): Promise<{ sentences: string[]; answered: number }>;
+  /**
+   * The messages that wait for an operator, in sentences; how many of them are pages that call for no one; and when the last of the others
+   * was given up (ms since the epoch).
+   */
+  lostMessages(): Promise<{ sentences: string[]; answered: number; newestAt: number }>;
   nameOf(conversation: string): string;
-  raiseOwn(signal: Omit<AlertSignal, "episode" | "at">): Promise<void>;
+  /** `newestAt`: when the newest part of the problem began. People are called again for what began after they were called. */
+  raiseOwn(signal: Omit<AlertSignal, "episode" | "at">, newestAt?: number): Promise<void>;
   clock: Clock;
 }
 
@@ -68,19 +72,20 @@ export function watchGateway({ config, status, lostMessages, nameOf, raiseOwn, c
       outbox.held > 0 && `${outbox.held} held`,
       inbox.dead > 0 && `${inbox.dead} not handled`,
     ].filter((part) => part !== false);
-    const lost = count > 0 ? await lostMessages() : { sentences: [], answered: 0 };
+    const lost = count > 0 ? await lostMessages() : { sentences: [], answered: 0, newestAt: 0 };
     const since = `${counts.join(", ")}, the oldest for more than ${formatDuration(config().undelivered_after)}`;
-    await raiseOwn({
+    const signal = {
       fingerprint: "gateway:letters",
       // A page that others got in place of it, or whose alert an operator has, is no reason to page people.
-      state: count === 0 ? "resolved" : count > lost.answered ? "firing" : "warned",
-      severity: "warning",
+      state: count === 0 ? ("resolved" as const) : count > lost.answered ? ("firing" as const) : ("warned" as const),
+      severity: "warning" as const,
       title: "Messages wait for an operator",
       reason: count === 0 ? "none is left" : [since, ...lost.sentences].join(". "),
-      source: { kind: "gateway", id: "outbox" },
+      source: { kind: "gateway" as const, id: "outbox" },
       runbook: "/outbox list",
       labels: { kind: "letters" },
-    });
+    };
+    await raiseOwn(signal, now - lost.newestAt < config().undelivered_after ? undefined : lost.newestAt);
   }
 
   async function checkInbound({ heldBack }: GatewayFacts): Promise<void> {

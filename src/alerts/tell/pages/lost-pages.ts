@@ -65,18 +65,24 @@ async function isPageAnswered(
   return false;
 }
 
-/** How many of the newest messages are read for the names of their chats. */
+/** How many of the newest messages are read. */
 const READ = 20;
 
-/** `Chats: General on web`: where the messages besides pages should go. Undefined when there is none. */
-export async function lostChats(
+/** The messages besides pages: `Chats: General on web`, where they should go, and when the last of them was given up. */
+export async function lostOthers(
   pages: readonly string[],
-  outbox: Pick<Store["outbox"], "list">,
+  { outbox, inbox }: { outbox: Pick<Store["outbox"], "list">; inbox: Pick<Store["inbox"], "list"> },
   placeName: Telling["placeName"],
-): Promise<string | undefined> {
+): Promise<{ text?: string | undefined; newestAt: number }> {
   const found = await Promise.all((["dead", "held"] as const).map((status) => outbox.list({ status, limit: READ })));
   const others = found.flat().filter(({ id }) => !pages.includes(id));
+  const unhandled = await inbox.list({ status: "dead", limit: READ });
   const chats = [...new Set(others.map(({ address }) => shownAs(formatAddress(address), placeName)))];
-  if (chats.length === 0) return undefined;
-  return `Chats: ${chats.slice(0, NAMED).join(", ")}${chats.length > NAMED ? ", and more" : ""}`;
+  return {
+    text:
+      chats.length === 0
+        ? undefined
+        : `Chats: ${chats.slice(0, NAMED).join(", ")}${chats.length > NAMED ? ", and more" : ""}`,
+    newestAt: Math.max(0, ...[...others, ...unhandled].map(({ settledAt = 0 }) => settledAt)),
+  };
 }
