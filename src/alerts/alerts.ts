@@ -356,22 +356,25 @@ class RunningAlerts implements Alerts {
     const isKnown = known !== undefined && isOpen(known.state);
     if (signal.state === "resolved" && !isKnown) return;
     const now = this.#deps.clock.now();
-    // New work: an alert that an operator has, or whose steps are done, would call no one for it.
+    // New work: an alert that an operator has, or whose steps are done, would call no one for it. One that a rule keeps quiet stays so.
     const hasFired = isKnown && signal.state === "firing" && known.signal.state === "firing";
-    if (hasFired && newestAt > known.signal.at && now - known.signal.at >= reopenWithinOf(known, this.#telling)) {
+    const isQuiet = known?.state === "silenced" || known?.state === "inhibited";
+    const isDue = hasFired && !isQuiet && now - known.signal.at >= reopenWithinOf(known, this.#telling);
+    if (isDue && newestAt > known.signal.at) {
       const reason = "more messages wait: a new alert follows";
       await this.#run({
         kind: "signal",
         signal: { ...signal, state: "resolved", reason, episode: known.episode, at: now },
       });
-      return this.#raiseOwn(signal);
+      return this.#raiseOwn({ ...signal, isMore: true });
     }
+    const { isMore } = isKnown ? known.signal : signal;
     const episode = isKnown ? known.episode : (known?.episode ?? 0) + 1;
     // An alert that fired stays as it is within its episode, and shows the newest reason.
     const state = isKnown && signal.state === "warned" ? known.condition : signal.state;
     // The time when the state started, not when it was seen again: a repeated signal changes nothing.
     const at = isKnown && known.signal.state === state ? known.signal.at : now;
-    await this.#run({ kind: "signal", signal: { ...signal, state, episode, at } });
+    await this.#run({ kind: "signal", signal: { ...signal, isMore, state, episode, at } });
   }
 
   /** Ends the causes of open alerts, where they can be ended. */

@@ -85,7 +85,7 @@ export function watchGateway({ config, status, lostMessages, nameOf, raiseOwn, c
       runbook: "/outbox list",
       labels: { kind: "letters" },
     };
-    await raiseOwn(signal, now - lost.newestAt < config().undelivered_after ? undefined : lost.newestAt);
+    await raiseOwn(signal, lost.newestAt);
   }
 
   async function checkInbound({ heldBack }: GatewayFacts): Promise<void> {

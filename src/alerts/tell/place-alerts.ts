@@ -82,7 +82,7 @@ class Page {
   }
 
   async #isBack(alert: Alert, { id }: AlertCard): Promise<boolean> {
-    if (alert.episode <= 1) return false;
+    if (alert.episode <= 1 || alert.signal.isMore) return false;
     const { reopen_within } = routeAt(alert, this.#destination, this.#telling).settings;
     return (await this.#telling.store.list({ cardId: id, limit: PAGE })).some(
       (one) =>
