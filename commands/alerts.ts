@@ -41,7 +41,7 @@ export const alerts = defineCommand({
   options: [
     {
       name: "id",
-      summary: "The id of an alert (al_…), or last: the one posted last in this chat; show: also its name",
+      summary: "An alert's id (al_…), or last: posted last here (the gateway's own after); show: also its name",
       type: "string",
       complete: "alerts",
     },

@@ -18,7 +18,7 @@ export function needAlerts({ alerts }: CommandDeps): AlertDesk {
 /** Which alert a command is about. */
 export const ALERT_ID = {
   name: "id",
-  summary: "An alert (al_…), all of a card (ac_…) or message (d_…), or last: the one posted last in this chat",
+  summary: "An alert (al_…), a card (ac_…), a message (d_…), or last: posted last here (the gateway's own after)",
   type: "string",
   required: true,
   complete: "alerts",
@@ -40,7 +40,12 @@ export async function idOf(
   name?: string,
 ): Promise<string> {
   const id = typeof given === "string" ? given.trim() : "";
-  if (id === "") throw missing("which alert", "/alerts lists them; `last` is the one posted last in this chat.", "id");
+  if (id === "")
+    throw missing(
+      "which alert",
+      "/alerts lists them; `last` is the one posted last in this chat, one of the gateway itself only when no other is open.",
+      "id",
+    );
   if (id !== "last") {
     if (isOfMany(id) || (await alerts.get(id))) return id;
     throw noAlert(id, name);
@@ -60,7 +65,7 @@ export function noAlert(id: string, name?: string): UnclearOption {
   const facts = {
     code: "NOT_FOUND",
     message: `No alert has the id ${name === undefined ? "" : "or the name "}"${clip(name ?? id, 80)}".`,
-    hint: "/alerts lists those that are open; `last` is the one posted last in this chat.",
+    hint: "/alerts lists those that are open; `last` is the one posted last in this chat, one of the gateway itself only when no other is open.",
   };
   return new UnclearOption(facts, "id", id);
 }
