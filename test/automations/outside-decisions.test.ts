@@ -53,6 +53,11 @@ test.each([
   ["everyone", { mentions: { everyone: true } }, "mention more people"],
   ["a person", { mentions: { users: ["1"] } }, "mention more people"],
   [
+    "a file with a name that no platform takes",
+    { attachments: [{ ...page("data:text/plain,x"), filename: "x".repeat(10_000) }] },
+    "up to 200 characters",
+  ],
+  [
     "what the gateway fetches",
     { attachments: [page("http://127.0.0.1:1/customers")] },
     "attach what the gateway would read",
@@ -121,6 +126,7 @@ test.each([
   ],
   ["a runner of owners", { assignTo: "owners" }, "change assignTo"],
   ["the data of a program", { input: { where: "production" } }, "change input"],
+  ["a time that no clock takes", { deadline: 8.64e15 }, "before the year 2200"],
   ["how often it is tried", { retryPolicy: { maxRetries: 9 } }, "change retryPolicy"],
 ])("a server that is asked about a task may not decide %s", async (_, patch, problem) => {
   const { live, answer } = await deciding("task:create");
@@ -143,7 +149,8 @@ test.each([
   ["assessment:run", { task: { result: { ok: true, output: "fine", durationMs: 1 } } }, "change task"],
   ["assessment:complete", { passed: true }, "let a task pass that failed its checks"],
   ["assessment:complete", { assessment: { globalScore: 1 } }, "change assessment.globalScore"],
-  ["mission:execute", { mission: { deadline: 9e15 } }, "mission.deadline: expected a time"],
+  ["mission:execute", { mission: { deadline: Date.UTC(2201, 0, 1) } }, "mission.deadline: expected a time"],
+  ["mission:execute", { mission: { title: " " } }, "mission.title: expected 1 to 300"],
   ["mission:execute", { mission: { deadline: 1 } }, "is in the past"],
   ["mission:execute", { mission: { plan: { groups: [] } } }, "change mission.plan"],
 ] as const)("a server that is asked at %s about a task of a plan may not decide %j", async (on, patch, problem) => {

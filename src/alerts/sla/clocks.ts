@@ -8,6 +8,7 @@ import { InTurnByKey } from "../../lib/concurrency/in-turn.js";
 import { HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
 import type { Clock } from "../../lib/time/clock.js";
+import { LATEST_TIME } from "../../lib/time/instant.js";
 import { follow, type Step, withdraw } from "./clock/follow.js";
 import { type Span, spanOfWork } from "./clock/span.js";
 import { type Policy, policiesFor } from "./policies/policies.js";
@@ -165,13 +166,12 @@ function sightingOfWork(entity: WatchedEntity, extend?: Sighting["extend"]): Sig
   };
 }
 
-/** Seconds that are read as milliseconds are dates of 1970; milliseconds that are multiplied by 1,000 again are far beyond 2200. */
+/** Seconds that are read as milliseconds are dates of 1970. */
 const EARLIEST = Date.UTC(1990, 0, 1);
-const LATEST = Date.UTC(2200, 0, 1);
 
 function requireDate(entity: WatchedEntity, field: "createdAt" | "startedAt" | "deadline" | "endedAt"): void {
   const at = entity[field];
-  if (at === undefined || (Number.isFinite(at) && at >= EARLIEST && at <= LATEST)) return;
+  if (at === undefined || (Number.isFinite(at) && at >= EARLIEST && at <= LATEST_TIME)) return;
   throw new HookgateError({
     code: "SLA_DATE_INVALID",
     message: `${entity.type} ${entity.id}: ${field} is no usable date: ${String(at)}`,

@@ -78,16 +78,19 @@ const ALLOWED: Readonly<Record<string, Rules>> = {
 // The dispatch checks the form of the given value; a value of another type is no list here.
 const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
+const NAME = /^[^\p{C}]{1,200}$/u;
+
 function attachmentsProblem(after: unknown, before: unknown): string | undefined {
   const known = new Set(list(before).map((one) => (one as Attachment).url));
   const isAllowed = (one: unknown) => {
-    const url = (one as Partial<Attachment> | null)?.url;
+    const { url, filename } = (one ?? {}) as Partial<Attachment>;
+    if (typeof url !== "string") return false;
     // Each known one once.
-    return typeof url === "string" && (/^data:/i.test(url) || known.delete(url));
+    return known.delete(url) || (/^data:/i.test(url) && typeof filename === "string" && NAME.test(filename));
   };
   return list(after).every(isAllowed)
     ? undefined
-    : "attach what the gateway would read from a file or an address (message.attachments: expected data:)";
+    : "attach what the gateway would read from a file or an address, or what has no plain name (message.attachments: expected data:, and a name of up to 200 characters)";
 }
 
 /** A label and its action belong together, and so do the choices of a card: they are what the person who presses agrees to. */

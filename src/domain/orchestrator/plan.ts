@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import { parseDuration } from "../../lib/time/duration.js";
-import { parseInstant } from "../../lib/time/instant.js";
+import { LATEST_TIME, parseInstant } from "../../lib/time/instant.js";
 import { localTimezone, timezone } from "../../lib/time/timezone.js";
 import { writtenDeadline, writtenDuration } from "../../lib/validation/config-fields.js";
 import { expectation } from "./expectation.js";
@@ -14,12 +14,16 @@ const name = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, "expected a name of letters, digits, - _ and . (64 at most)");
 
+/** A hundred years. */
+const LONGEST_MS = 36_525 * 86_400_000;
 /** `4h` after the start, or a date and time. */
 const deadline = z
   .string()
   .refine(
-    (text) => parseDuration(text) !== undefined || parseInstant(text, localTimezone()) !== undefined,
-    "expected a duration such as 4h, or a time such as 2026-12-24T18:00:00+01:00",
+    (text) =>
+      (parseDuration(text) ?? LONGEST_MS + 1) <= LONGEST_MS ||
+      (parseInstant(text, localTimezone()) ?? Infinity) <= LATEST_TIME,
+    "expected a duration such as 4h of at most 36525d, or a time before the year 2200 such as 2026-12-24T18:00:00+01:00",
   );
 
 const retryPolicy = z.strictObject({

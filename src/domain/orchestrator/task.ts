@@ -7,7 +7,7 @@
  * where a gate must open first, and lets them go by `draft → pending`.
  */
 import { z } from "zod";
-import { parseInstant } from "../../lib/time/instant.js";
+import { LATEST_TIME, parseInstant } from "../../lib/time/instant.js";
 import { address } from "../chat/address.js";
 import type { Role } from "../chat/identity.js";
 import { CAUSE_KINDS, type Cause } from "../journal.js";
@@ -73,10 +73,10 @@ export type RetryPolicy = z.output<typeof retryPolicy>;
 
 /** A moment: ms since the epoch, or an ISO time. A text that is no date is refused. */
 const moment = z.union([
-  z.number().refine((ms) => Number.isFinite(ms) && Math.abs(ms) <= 8.64e15, "expected a time"),
+  z.number().refine((ms) => Math.abs(ms) <= LATEST_TIME, "expected a time before the year 2200, in milliseconds"),
   z.string().transform((text, context) => {
     const ms = parseInstant(text, "UTC");
-    if (ms !== undefined) return ms;
+    if (ms !== undefined && ms <= LATEST_TIME) return ms;
     context.addIssue({ code: "custom", message: `expected a time such as 2026-11-21T18:00Z, got "${text}"` });
     return z.NEVER;
   }),

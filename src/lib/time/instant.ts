@@ -31,3 +31,6 @@ function isOnCalendar(written: string): boolean {
   const read = new Date(`${written}Z`);
   return !Number.isNaN(read.getTime()) && read.toISOString().startsWith(written.slice(0, 16));
 }
+
+/** The last time that clocks take. Milliseconds that are multiplied by 1,000 again are far beyond it. */
+export const LATEST_TIME = Date.UTC(2200, 0, 1);

@@ -13,6 +13,7 @@ import { type Actor, isEnded, type Task } from "../../domain/orchestrator/task.j
 import type { Catalogue } from "../../hooks/catalogue/index.js";
 import type { DispatchOptions } from "../../hooks/options.js";
 import type { BeforeResult, PayloadOf } from "../../hooks/signatures.js";
+import { LATEST_TIME } from "../../lib/time/instant.js";
 import { pathText } from "../../lib/validation/schema-issues.js";
 import { failedClosed } from "../tasks/ask-hooks.js";
 import { cancelReason } from "./card.js";
@@ -71,7 +72,7 @@ async function execute(row: MissionRow, deps: MissionDeps): Promise<void> {
   const { id: missionId } = mission;
   const now = deps.clock.now();
   const payload = { missionId, mission, taskCount: Object.keys(mission.taskIds).length };
-  const refuseChange = (data: unknown) => deadlineProblem((data as typeof payload).mission, mission, now);
+  const refuseChange = (data: unknown) => valueProblem((data as typeof payload).mission, mission, now);
   const asked = await ask("mission:execute", "execute", mission, payload, deps, { refuseChange });
   if (asked.cancelled) return block(row, "mission:execute", asked, deps);
   const changes = changedByHooks(mission, asked.data.mission, now, deps);
@@ -86,11 +87,13 @@ async function execute(row: MissionRow, deps: MissionDeps): Promise<void> {
   });
 }
 
-function deadlineProblem({ deadline }: Mission, was: Mission, now: number): string | undefined {
+/** A value that its clocks or its views cannot take. */
+function valueProblem({ title, deadline }: Mission, was: Mission, now: number): string | undefined {
+  const hasTitle = title.trim() !== "" && title.length <= 300;
+  if (title !== was.title && !hasTitle) return "mission.title: expected 1 to 300 characters";
   if (deadline === undefined || deadline === was.deadline) return undefined;
-  const at = new Date(deadline);
-  if (Number.isNaN(at.getTime())) return `mission.deadline: expected a time, got ${deadline}`;
-  return deadline <= now ? `mission.deadline: ${at.toISOString()} is in the past` : undefined;
+  if (!(deadline <= LATEST_TIME)) return `mission.deadline: expected a time before the year 2200, got ${deadline}`;
+  return deadline <= now ? "mission.deadline: it is in the past" : undefined;
 }
 
 type ChangesByHooks = Pick<Mission, "title"> &
