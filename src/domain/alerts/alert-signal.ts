@@ -37,7 +37,7 @@ export interface AlertSignal {
     /** The alert ends because no policy covers it any more: with its policy, the same trouble comes back. */
     isUnwatched?: true;
   };
-  /** What it reports is not what it reported before: it is posted anew, however soon it comes back. */
+  /** Its problem is a further one: it is posted anew, however soon it comes back. */
   isMore?: true | undefined;
   /** Names of routes (`alerts.routes`); the default route when absent. */
   routes?: readonly string[];
