@@ -38,7 +38,7 @@ import { askRotas, type RotaView, warningOfGaps } from "./rota/on-call.js";
 import { endUnusedGaps, watchRotas } from "./rota/watch-rotas.js";
 import { createSilences, type Silences } from "./silences.js";
 import { watchGateway } from "./sources/gateway.js";
-import { reopenWithinOf, routeAt } from "./steps/route.js";
+import { reopenWithinOf, routeAt, stepsEndOf } from "./steps/route.js";
 import { withdrawLatePages } from "./tell/pages/late-pages.js";
 import { lostOthers, lostPages } from "./tell/pages/lost-pages.js";
 import { noteTest, retest, testOf, tryTest } from "./tell/pages/test-arrival.js";
@@ -59,6 +59,9 @@ export type * from "./contract.js";
 export function createAlerts(deps: AlertsDeps): Alerts {
   return new RunningAlerts(deps);
 }
+
+/** The last step is taken by then. */
+const STEP_MS = 60_000;
 
 class RunningAlerts implements Alerts {
   readonly #deps: AlertsDeps;
@@ -351,16 +354,22 @@ class RunningAlerts implements Alerts {
     }
   }
 
+  /** Its steps come first, while they are taken. */
+  #isMoreDue(known: Alert, newestAt: number): boolean {
+    const { state, signal } = known;
+    if (signal.state !== "firing" || (state !== "firing" && state !== "acked" && state !== "snoozed")) return false;
+    const stepsMs = state === "firing" ? stepsEndOf(known, this.#telling) + STEP_MS : 0;
+    const waitMs = Math.max(reopenWithinOf(known, this.#telling), stepsMs);
+    return newestAt > signal.at && this.#deps.clock.now() - signal.at >= waitMs;
+  }
+
   async #raiseOwn(signal: Omit<AlertSignal, "episode" | "at">, newestAt = 0): Promise<void> {
     const known = await this.#store.latest(signal.fingerprint);
     const isKnown = known !== undefined && isOpen(known.state);
     if (signal.state === "resolved" && !isKnown) return;
     const now = this.#deps.clock.now();
     // New work: an alert that an operator has, or whose steps are done, would call no one for it. One that a rule keeps quiet stays so.
-    const hasFired = isKnown && signal.state === "firing" && known.signal.state === "firing";
-    const isQuiet = known?.state === "silenced" || known?.state === "inhibited";
-    const isDue = hasFired && !isQuiet && now - known.signal.at >= reopenWithinOf(known, this.#telling);
-    if (isDue && newestAt > known.signal.at) {
+    if (known !== undefined && signal.state === "firing" && this.#isMoreDue(known, newestAt)) {
       const reason = "more messages wait: a new alert follows";
       await this.#run({
         kind: "signal",

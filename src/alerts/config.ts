@@ -313,7 +313,7 @@ export const alertsConfig = z.strictObject({
     .strictObject({
       offline_after: duration("2m").describe("A platform that is away for so long is an alert."),
       undelivered_after: duration("1m").describe(
-        "Messages that could not be delivered and wait for an operator for so long are an alert; so are new messages that are held back for so long (`gateway.max_waiting`). Messages that are lost while that alert is open page people again once `reopen_within` has passed since the last time, also when it is acknowledged.",
+        "Messages that could not be delivered and wait for an operator for so long are an alert; so are new messages that are held back for so long (`gateway.max_waiting`). Messages that are lost while that alert is open page people again once `reopen_within` has passed since the last time and its steps are done, also when it is acknowledged.",
       ),
     })
     .prefault({})

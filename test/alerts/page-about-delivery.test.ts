@@ -28,6 +28,8 @@ async function pass(on: Watch, ms: number): Promise<void> {
  */
 async function raised(answers: {
   first?: "message" | "page";
+  /** Default: 10s. */
+  after?: string;
   card?: Answer;
   page?: Answer;
   isAway?: boolean;
@@ -56,7 +58,7 @@ async function raised(answers: {
           to: [ROOM],
           remind: { times: 0 },
           escalate: [
-            { after: "10s", mention: ["ann"] },
+            { after: answers.after ?? "10s", mention: ["ann"] },
             ...(answers.second ? [{ after: "40s", mention: ["ben", "cara"] }] : []),
           ],
         },
@@ -154,6 +156,19 @@ it("a message that is lost later pages people again, also when an operator has t
   // For those that were lost since then once more, and no more: the earlier page shows that it has ended.
   await pass(on, 30 * MINUTE);
   expect([about(on.posted(ROOM)).length, shown().length]).toEqual([1, before + 3]);
+});
+
+it("messages that are lost all the time do not put its steps off", async () => {
+  const { on } = await raised({ after: "20m" });
+  for (let minute = 0; minute < 21; minute++) {
+    await on.rig.gateway.send(
+      { platform: "loop", botId: "bot", chatId: "elsewhere" },
+      { text: "hello" },
+      { cause: { kind: "api", id: "y", depth: 0 } },
+    );
+    await pass(on, MINUTE);
+  }
+  expect(on.posted().filter(({ text }) => text.includes(TITLE) && text.includes("step 1 of 1"))).not.toEqual([]);
 });
 
 const cards = (on: Watch) => on.posted(ROOM).filter(({ text }) => text.includes(TITLE) && text.includes("1 held"));

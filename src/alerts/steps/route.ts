@@ -86,6 +86,14 @@ export function reopenWithinOf(alert: Alert, routing: Routing): number {
   return Math.max(...routesFor(alert, routing).map(({ settings }) => settings.reopen_within));
 }
 
+/** The time after which all escalation steps of its routes are due. */
+export function stepsEndOf(alert: Alert, routing: Routing): number {
+  return Math.max(
+    0,
+    ...routesFor(alert, routing).flatMap(({ settings }) => settings.escalate.map(({ after = 0 }) => after)),
+  );
+}
+
 const buttonsOf = (policy: AlertPolicy | undefined) => (policy?.buttons ? { buttons: policy.buttons } : {});
 
 /** `wanted`: those of its policy as it is now (it may have changed since it spoke), else those that its source named. */
