@@ -160,7 +160,7 @@ it("a message that is lost later pages people again, also when an operator has t
 
 it("messages that are lost all the time do not put its steps off", async () => {
   const { on } = await raised({ after: "20m" });
-  for (let minute = 0; minute < 21; minute++) {
+  for (let minute = 0; minute < 19; minute++) {
     await on.rig.gateway.send(
       { platform: "loop", botId: "bot", chatId: "elsewhere" },
       { text: "hello" },
@@ -168,7 +168,8 @@ it("messages that are lost all the time do not put its steps off", async () => {
     );
     await pass(on, MINUTE);
   }
-  expect(on.posted().filter(({ text }) => text.includes(TITLE) && text.includes("step 1 of 1"))).not.toEqual([]);
+  await pass(on, MINUTE / 2);
+  expect(about(on.posted())).not.toEqual([]);
 });
 
 const cards = (on: Watch) => on.posted(ROOM).filter(({ text }) => text.includes(TITLE) && text.includes("1 held"));
