@@ -16,7 +16,7 @@ const OWN = [
 const common = {
   setupFiles: ["test/support/fast-check.ts", "test/support/each-file.ts"],
   // Bounds for what hangs; generous, because machines are slow and shared.
-  testTimeout: 60_000,
+  testTimeout: 120_000,
   hookTimeout: 120_000,
 };
 
