@@ -49,7 +49,7 @@ export async function explainGates(
     refusal: stop && !stop.waits ? { gate: stop.gate, reason: stop.reason } : undefined,
     wait: stop?.waits ? waitOf(stop) : undefined,
     text: [
-      stop === undefined ? `✓ gates: open (${limits}).` : `${stopText(stop)}${withoutIt(stop, definition)}`,
+      stop === undefined ? `✓ gates: open (${limits}).` : `${stopText(stop, definition)}${withoutIt(stop, definition)}`,
       ...(paused !== undefined && isManual
         ? [
             `Configured hooks are paused by ${nameIn(paused.by)}. That does not hold for this one: only ${code(`/fire-hook ${hookId} live=true`)} runs it.`,
@@ -68,11 +68,16 @@ const waitOf = ({ gate, reason }: { gate: string; reason: string }) => ({
   until: gate === "paused" ? `until ${code("/hooks resume")}` : gate === "cap" ? "for a place" : "for its turn",
 });
 
-function stopText({ gate, reason, waits }: { gate: string; reason: string; waits: boolean }): string {
+function stopText(
+  { gate, reason, waits }: { gate: string; reason: string; waits: boolean },
+  definition?: Definition,
+): string {
   if (!waits) return `✗ gates: **${gate}** would refuse it now: ${plain(reason)}.`;
   if (gate === "cap") return `… gates: its next run waits for a place, and then runs: ${plain(reason)}.`;
-  return gate === "paused"
-    ? `… gates: **paused** ${plain(reason)}: its runs wait in the background until ${code("/hooks resume")}.`
+  if (gate === "paused")
+    return `… gates: **paused** ${plain(reason)}: its runs wait in the background until ${code("/hooks resume")}.`;
+  return definition?.whenBusy === "coalesce"
+    ? `… gates: it would wait for its turn now, and then run once, for the newest event that waits: ${gate}, ${plain(reason)}. The events before that one are skipped.`
     : `… gates: it would wait for its turn now, and then run: ${gate}, ${plain(reason)}.`;
 }
 

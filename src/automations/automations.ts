@@ -26,6 +26,7 @@ import { type Installed, install, type Live } from "./install.js";
 import { createLoopReport, type LoopReport } from "./loop-report.js";
 import type { Notifier } from "./notify.js";
 import { createPause, type Pause } from "./pause.js";
+import { fullFor } from "./queue/line.js";
 import { closeRow } from "./queue/settle.js";
 import type { Queue, QueueDeps } from "./queue.js";
 import type { Firing, Runner } from "./register.js";
@@ -227,9 +228,12 @@ class ConfiguredHooks implements Automations {
   }
 
   async gate(hookId: string): ReturnType<AutomationDesk["gate"]> {
-    const { full } = this.#options.queue;
+    const { full, waiting } = this.#options.queue;
     const definition = this.get(hookId);
-    return definition === undefined ? full && { ...full, waits: true } : this.#gates.refusalNow(definition, full);
+    if (definition === undefined) return full && { ...full, waits: true };
+    const isFired = definition.trigger.kind === "manual";
+    const reason = isFired ? undefined : fullFor(definition, waiting.get(hookId) ?? 0);
+    return reason === undefined ? this.#gates.refusalNow(definition, full) : { gate: "queue", reason, waits: false };
   }
 
   noPlace(): string | undefined {

@@ -120,12 +120,20 @@ export class Gates {
     await this.#starts.learn(definition.id, this.#now);
     const entrance = { definition, isManual: definition.trigger.kind === "manual", isRetry: false };
     const isStored = definition.execution === "background" && !entrance.isManual;
+    const { whenBusy } = definition;
+    const busy = this.#slots.busy(definition);
+    // A run that is to be stored meets its own hook first, and waits for a place afterwards.
+    const own = isStored && whenBusy === "skip" ? busy : undefined;
     const cap = isStored ? noPlace : undefined;
-    const full = cap ?? (entrance.isManual ? this.#slots.busy(definition) : this.#slots.refusal(definition));
-    const waits = full !== undefined && (definition.whenBusy === "queue" || (full.gate === "cap" && isStored));
+    const full = entrance.isManual ? busy : (own ?? cap ?? this.#slots.refusal(definition));
+    // A person who fires a busy hook is refused under every `when_busy`.
+    const waits =
+      full !== undefined && !entrance.isManual && (whenBusy !== "skip" || (full.gate === "cap" && isStored));
     const later = this.#checkStarts(entrance) ?? this.#checkBreaker(entrance);
     const first = waits ? (later ?? full) : (full ?? later);
-    return first && { ...first, waits: first === full && waits };
+    if (first === undefined) return undefined;
+    const reason = first.gate === "rate" ? `${first.reason}, ${this.#nextInHour(definition)}` : first.reason;
+    return { ...first, reason, waits: first === full && waits };
   }
 
   /**
@@ -150,6 +158,12 @@ export class Gates {
 
   get #now(): number {
     return this.#options.clock.now();
+  }
+
+  /** Not in records: there the reason is the same for each refused run. */
+  #nextInHour({ id, maxPerHour = 1 }: Definition): string {
+    const left = this.#starts.freeAgainAt(id, maxPerHour) - this.#now;
+    return `the next in ${formatDuration(left)}`;
   }
 
   #takeSlot({ definition, isStored, signal, onWait }: Entrance) {

@@ -82,7 +82,9 @@ hooks:
   expect(await ask("/hooks why cooled")).toMatch(
     /✗ gates: cooldown would refuse it now: .* left of 1 h\. It is fail-closed, so the messages that it would decide about are held\./,
   );
-  expect(await ask("/hooks why rated")).toContain("in an hour. It is fail-closed, so the messages");
+  expect(await ask("/hooks why rated")).toMatch(
+    /rate would refuse it now: at most 1 run in an hour, the next in (1 h|59 min[^.]*)\. It is fail-closed, so the messages/,
+  );
   expect(await ask("/hooks why stand-in")).toContain("left of 1 h. Its fallback is used instead.");
   expect(await ask("/hooks why lax")).toMatch(/gates: cooldown would refuse it now: .* left of 1 h\.$/m);
 
@@ -277,6 +279,48 @@ hooks:
   const hourly = await ask("/hooks why hourly");
   expect(first(hourly)).toBe("hourly would not run.");
   expect(hourly).toMatch(/✗ gates: paused would refuse it now: by Owner\.$/m);
+});
+
+it("what happens to the next event of a busy hook is explained for each when_busy, for a full queue and for a person", async () => {
+  const sh = (id: string) => `run: { shell: { sh: "echo x >> ran-${id}; until [ -e go ]; do sleep 0.05; done" } }`;
+  const { live, ask } = await lab(`
+automations: { max_running: 4 }
+hooks:
+  - { id: merges, on: message_received, when_busy: coalesce, ${sh("merges")} }
+  - { id: short, on: message_received, when_busy: queue, max_queued: 1, ${sh("short")} }
+  - { id: skips, on: message_received, when_busy: skip, ${sh("skips")} }
+  - { id: hand, trigger: manual, when_busy: queue, ${sh("hand")} }
+`);
+  const why = async (id: string, wanted: RegExp) =>
+    until(async () => {
+      const now = await ask(`/hooks why ${id}`);
+      return wanted.test(now) ? now : undefined;
+    }, `${id}: ${wanted}`);
+  await live.say("one");
+  for (const id of ["merges", "short", "skips"]) await why(id, /is running now/);
+  const merges = `… gates: it would wait for its turn now, and then run once, for the newest event that waits: concurrency, 1 of 1 running. The events before that one are skipped.`;
+  expect(await ask("/hooks why merges")).toContain(merges);
+  const { data } = await invoke(live.app.url, "/hooks why merges", TOKEN);
+  expect(data).toMatchObject({ runs: true, waits: { gate: "concurrency", until: "for its turn" } });
+  expect(data).not.toHaveProperty("gate");
+  const fired = live.fire("hand");
+  expect(await why("hand", /is running now/)).toContain("✗ gates: concurrency would refuse it now: 1 of 1 running.");
+  expect(await ask("/fire-hook hand live=true")).toContain("hand is running already");
+  // All four places are taken, and skips is refused by its own run all the same.
+  expect(await ask("/hooks why skips")).toMatch(/✗ gates: concurrency would refuse it now: 1 of 1 running\.$/m);
+
+  await live.say("two");
+  await live.say("three");
+  expect(await why("merges", /2 more runs wait for their turn/)).toContain("… gates: ");
+  expect(await why("short", /1 more run waits for its turn/)).toMatch(
+    /✗ gates: queue would refuse it now: 1 wait already\.$/m,
+  );
+  await live.say("four");
+  await until(async () => (await ask("/runs short")).includes("queue: 1 wait already"), "the one that is refused");
+  live.write("go", "");
+  await fired;
+  await until(() => live.file("ran-short")?.length === 4 && live.file("ran-merges")?.length === 4, "those that waited");
+  expect(live.file("ran-skips")).toBe("x\n");
 });
 
 it("of a hook that runs, the runs that wait for their turn are counted, and /runs queued lists what /status counts", async () => {

@@ -59,6 +59,11 @@ export class Starts {
     return recent.length;
   }
 
+  /** When the start that keeps a full hour full is an hour old. */
+  freeAgainAt(hookId: string, maxPerHour: number): number {
+    return (this.#known.get(hookId)?.recent.at(-maxPerHour) ?? NEVER) + HOUR_MS;
+  }
+
   /** Kept only for hooks with a gate that needs the starts. */
   note({ id, cooldownMs, maxPerHour }: Definition, now: number): void {
     if (cooldownMs === 0 && maxPerHour === undefined) return;

@@ -33,15 +33,21 @@ export function lineOf(row: AutomationRun, definition: Definition | undefined): 
   return senderOf(row) ?? row.conversation;
 }
 
-/** Why the queue of the hook, where `waiting` runs wait, takes no more such runs. A sender has a share of it, as of the inbox. */
+/** Why the queue of the hook, where `waiting` runs wait, takes no more runs of any sender. */
+export const fullFor = ({ whenBusy, maxQueued }: Definition, waiting: number): string | undefined =>
+  whenBusy === "queue" && waiting >= maxQueued ? `${maxQueued} wait already` : undefined;
+
+/** Why that queue takes no more such runs. A sender has a share of it, as of the inbox. */
 export async function whyFull(
   row: AutomationRun,
-  { whenBusy, maxQueued }: Definition,
+  definition: Definition,
   waiting: number,
   runs: Pick<AutomationRunStore, "waitingInLine">,
 ): Promise<string | undefined> {
+  const { whenBusy, maxQueued } = definition;
   if (whenBusy !== "queue") return undefined;
-  if (waiting >= maxQueued) return `${maxQueued} wait already`;
+  const full = fullFor(definition, waiting);
+  if (full !== undefined) return full;
   const sender = senderOf(row);
   const share = shareOf(maxQueued);
   if (sender === undefined || (await runs.waitingInLine(row.hookId, sender)) < share) return undefined;
