@@ -15,6 +15,7 @@ import type { Role } from "../domain/chat/identity.js";
 import type { Button, OutboundMessage } from "../domain/chat/message.js";
 import type { Store } from "../domain/store.js";
 import type { Work } from "../domain/work.js";
+import { failuresOf } from "../lib/concurrency/failures-of.js";
 import { createWork } from "../lib/concurrency/work.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
 import type { PersonAction } from "./act.js";
@@ -346,11 +347,23 @@ class RunningAlerts implements Alerts {
     }
   }
 
+  /** Rejects when an alert failed; the others get their time. */
   async #passTime(): Promise<number | undefined> {
+    const { clock, logger } = this.#deps;
+    const run = (id: string) => this.#run({ kind: "time", id });
+    const noteFailure = (alert: string, error: unknown) =>
+      logger.error({ alert, error: errorMessage(error) }, "an alert that is due could not be processed");
+    const failures: unknown[] = [];
     for (;;) {
-      const due = await this.#store.due(this.#deps.clock.now(), PAGE);
-      await Promise.all(due.map((id) => this.#run({ kind: "time", id })));
-      if (due.length < PAGE) return this.#store.nextDue();
+      const now = clock.now();
+      // Those that failed are still due, and come first.
+      const due = await this.#store.due(now, PAGE, failures.length);
+      failures.push(...(await failuresOf(due, run, noteFailure)));
+      if (due.length === PAGE) continue;
+      if (failures.length === 0) return this.#store.nextDue();
+      const next = await this.#store.nextDue(now);
+      if (next !== undefined) this.#later("time", next);
+      throw failures[0];
     }
   }
 

@@ -32,6 +32,26 @@ async function webhook(
 describe("reminders", () => {
   const config = route({ remind: { every: "10m", times: 2 } });
 
+  it("of an alert come in time although another alert fails whenever it is due", async () => {
+    const on = await watch(config);
+    const bad = await on.raise({ fingerprint: "bad" });
+    const { alerts } = on.rig.store;
+    const commit = alerts.commit.bind(alerts);
+    let refused = 0;
+    alerts.commit = async (change) => {
+      if (change.alert.id !== bad.id) return commit(change);
+      refused++;
+      throw new Error("its row is damaged");
+    };
+    await on.advance(5 * MINUTE + 13_000);
+    const good = await on.raise({ fingerprint: "good", title: "Reply to Cy" });
+    await on.advance(10 * MINUTE);
+    const [reminder] = (await on.alerts.history(good.id)).filter(({ event }) => event === "remind");
+    expect(reminder?.at).toBe(good.raisedAt + 10 * MINUTE);
+    expect(refused).toBeGreaterThan(5);
+    expect(refused).toBeLessThan(20);
+  });
+
   it.each([
     ["fewer of its own policy", "high", "reminder at"],
     ["none, because it is not severe enough", "warning", "no further escalation"],

@@ -4,9 +4,11 @@
  */
 import type { SlaCase, SlaClock, SlaStore } from "../../domain/alerts/sla.js";
 import type { WatchedEntity, WatchedType } from "../../domain/alerts/watched.js";
+import { failuresOf } from "../../lib/concurrency/failures-of.js";
 import { InTurnByKey } from "../../lib/concurrency/in-turn.js";
-import { HookgateError } from "../../lib/errors.js";
+import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { newId } from "../../lib/id.js";
+import type { Logger } from "../../lib/logger.js";
 import type { Clock } from "../../lib/time/clock.js";
 import { LATEST_TIME } from "../../lib/time/instant.js";
 import { follow, type Step, withdraw } from "./clock/follow.js";
@@ -26,6 +28,7 @@ export interface ClocksDeps {
   /** Announcements wait. */
   announce(): void;
   clock: Clock;
+  logger: Logger;
 }
 
 /** The current facts of an entity. */
@@ -64,15 +67,27 @@ export class Clocks {
     return this.see(entity.type, entity.id, async () => sightingOfWork(entity, extend));
   }
 
-  /** Follows the clocks that are due. Returns the time of the next one. */
+  /** Follows the clocks that are due. Returns the time of the next one. Rejects when one failed; the others are followed in time. */
   async processDue(process: (clock: SlaClock) => Promise<void>): Promise<number | undefined> {
-    const { store, clock } = this.#deps;
+    const { store, clock, wake, logger } = this.#deps;
     const now = clock.now();
-    const due = await store.due(now, PAGE);
-    const passes = await Promise.allSettled(oneEach(due).map(process));
-    const failed = passes.find((result) => result.status === "rejected");
-    if (failed) throw failed.reason;
-    return due.length === PAGE ? now : store.nextDue();
+    const failures: unknown[] = [];
+    const noteFailure = ({ id, entity, policyId }: SlaClock, error: unknown) => {
+      const facts = { clock: id, entity: `${entity.type} ${entity.id}`, policy: policyId, error: errorMessage(error) };
+      logger.error(facts, "a clock that is due could not be followed");
+    };
+    for (let last: SlaClock | undefined; ; ) {
+      const due = await store.due(now, PAGE, last);
+      failures.push(...(await failuresOf(oneEach(due), process, noteFailure)));
+      if (due.length < PAGE) break;
+      if (failures.length === 0) return now;
+      // Those that failed are still due and would be read again.
+      last = due.at(-1);
+    }
+    if (failures.length === 0) return store.nextDue();
+    const next = await store.nextDue(now);
+    if (next !== undefined) wake(next);
+    throw failures[0];
   }
 
   /** Work whose clock is due: the current state from its owner counts, not the last one reported. */

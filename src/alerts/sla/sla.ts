@@ -10,7 +10,9 @@ import type { EntityChanged, WatchedEntity, WatchedType } from "../../domain/ale
 import type { Store } from "../../domain/store.js";
 import type { Work } from "../../domain/work.js";
 import type { FormerChats } from "../../hooks/registration/matcher.js";
+import { failuresOf } from "../../lib/concurrency/failures-of.js";
 import { createWork } from "../../lib/concurrency/work.js";
+import { errorMessage } from "../../lib/errors.js";
 import type { Logger } from "../../lib/logger.js";
 import type { Clock } from "../../lib/time/clock.js";
 import { type AnnounceDeps, announceWaiting } from "./announce.js";
@@ -133,6 +135,7 @@ class FollowedWork implements Sla {
       wake: (at) => this.#wake(DUE, at),
       announce: () => this.#wake(SAY),
       clock,
+      logger,
     });
     this.conversations = new Conversations({
       store: store.sla,
@@ -262,27 +265,35 @@ class FollowedWork implements Sla {
     return undefined;
   }
 
-  /** Clocks that were computed with other policies; and conversations that another policy may match now. */
+  /**
+   * Clocks that were computed with other policies; and conversations that another policy may match now. Rejects when one failed; the others
+   * are computed.
+   */
   async #recalculate(): Promise<undefined> {
-    const { store, openWork } = this.#deps;
+    const { store, openWork, logger } = this.#deps;
+    const failures: unknown[] = [];
+    const noteFailure = ({ type, id }: Pick<WatchedEntity, "type" | "id">, error: unknown) =>
+      logger.error({ entity: `${type} ${id}`, error: errorMessage(error) }, "clocks could not be computed");
     const hashes = this.#policies.map(({ hash }) => hash);
     for (let afterSeq = 0; ; ) {
       const outdated = await store.sla.outdated(hashes, afterSeq, PAGE);
-      await Promise.all(
-        outdated.map(({ type, id, entity }) =>
-          type === "conversation" ? this.conversations.followAgain(id) : this.#clocks.seeWork(entity),
-        ),
-      );
+      const follow = ({ type, id, entity }: (typeof outdated)[number]) =>
+        type === "conversation" ? this.conversations.followAgain(id) : this.#clocks.seeWork(entity);
+      failures.push(...(await failuresOf(outdated, follow, noteFailure)));
       afterSeq = outdated.at(-1)?.seq ?? afterSeq;
       if (outdated.length < PAGE) break;
     }
     const cursors = store.cursors("sla");
     const all = hashes.join(" ");
     this.#isIdle = this.#policies.length === 0;
-    if (((await cursors.get(POLICIES)) ?? "") === all) return undefined;
-    await this.conversations.followAll();
-    if (openWork) for await (const entity of openWork()) await this.#clocks.seeWork(entity);
-    await cursors.set(POLICIES, all);
+    if (((await cursors.get(POLICIES)) ?? "") !== all) {
+      await this.conversations.followAll();
+      const see = (entity: WatchedEntity) => this.#clocks.seeWork(entity);
+      if (openWork)
+        for await (const entity of openWork()) failures.push(...(await failuresOf([entity], see, noteFailure)));
+      if (failures.length === 0) await cursors.set(POLICIES, all);
+    }
+    if (failures.length > 0) throw failures[0];
     return undefined;
   }
 }

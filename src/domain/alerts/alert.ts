@@ -349,9 +349,10 @@ export interface AlertStore {
   counts(filter: { cardId?: string }): Promise<Partial<Record<AlertState | "postponed", number>>>;
   /** Oldest first, the newest 200. */
   history(id: string): Promise<AlertEvent[]>;
-  /** Ids of the alerts that are due now, soonest first. `nextDue`: the time when an alert will be due. */
-  due(now: number, limit: number): Promise<string[]>;
-  nextDue(): Promise<number | undefined>;
+  /** Ids of the alerts that are due now, soonest first, without the first `offset` of them. */
+  due(now: number, limit: number, offset?: number): Promise<string[]>;
+  /** When the next alert is due, `after` a time if one is given. */
+  nextDue(after?: number): Promise<number | undefined>;
 
   /** Places that wait, soonest first. */
   waiting(destination: string, limit: number): Promise<Place[]>;

@@ -268,10 +268,10 @@ export interface SlaStore {
   get(id: string): Promise<SlaClock | undefined>;
   /** The clocks of an entity, at most 50: the open ones, one for each measure and policy, and the newest ones of a customer's waits. */
   clocksOf(type: WatchedType, id: string): Promise<SlaClock[]>;
-  /** Clocks with something to announce, the most urgent first. */
-  due(now: number, limit: number): Promise<SlaClock[]>;
-  /** When the next clock is due: one read of an index. */
-  nextDue(): Promise<number | undefined>;
+  /** Clocks with something to announce, the most urgent first; `after`: those that follow this one in that order. */
+  due(now: number, limit: number, after?: SlaClock): Promise<SlaClock[]>;
+  /** When the next clock is due, `after` a time if one is given: one read of an index. */
+  nextDue(after?: number): Promise<number | undefined>;
   /** Open clocks by their due time, paused ones last; ended ones newest first. */
   list(filter: SlaFilter): Promise<SlaClock[]>;
   count(filter: Pick<SlaFilter, "policyId" | "state">): Promise<number>;

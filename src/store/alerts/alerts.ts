@@ -86,11 +86,11 @@ export function createAlertStore(connection: Connection): AlertStore {
   const events = database.prepare<[string, number], EventRecord>(
     `SELECT * FROM (SELECT * FROM alert_history WHERE alert_id = ? ORDER BY seq DESC LIMIT ?) ORDER BY seq`,
   );
-  const due = database.prepare<[number, number], { id: string }>(
-    "SELECT id FROM alerts WHERE next_at IS NOT NULL AND next_at <= ? ORDER BY next_at LIMIT ?",
+  const due = database.prepare<[number, number, number], { id: string }>(
+    "SELECT id FROM alerts WHERE next_at IS NOT NULL AND next_at <= ? ORDER BY next_at LIMIT ? OFFSET ?",
   );
-  const nextDue = database.prepare<[], { at: number | null }>(
-    "SELECT min(next_at) AS at FROM alerts WHERE next_at IS NOT NULL",
+  const nextDue = database.prepare<[number], { at: number | null }>(
+    "SELECT min(next_at) AS at FROM alerts WHERE next_at IS NOT NULL AND next_at > ?",
   );
   const ended = database.prepare<[number, number], { id: string }>(
     "SELECT id FROM alerts WHERE ended_at IS NOT NULL AND ended_at < ? ORDER BY ended_at LIMIT ?",
@@ -160,8 +160,8 @@ export function createAlertStore(connection: Connection): AlertStore {
         return Object.fromEntries(rows.map(({ state, rows: count }) => [state, count]));
       }),
     history: (id) => read(() => events.all(id, HISTORY_MAX).map(eventOf)),
-    due: (now, limit) => read(() => due.all(now, limit).map(({ id }) => id)),
-    nextDue: () => read(() => nextDue.get()?.at ?? undefined),
+    due: (now, limit, offset = 0) => read(() => due.all(now, limit, offset).map(({ id }) => id)),
+    nextDue: (after = 0) => read(() => nextDue.get(after)?.at ?? undefined),
     async sweep(endedBefore) {
       let removed = 0;
       for (let some = CHUNK; some === CHUNK; removed += some)

@@ -32,12 +32,12 @@ export function createClocks({ database, read }: Connection): Clocks {
     `SELECT ${CLOCK_COLUMNS} FROM sla_clocks WHERE entity_id = ? AND entity_type = ? 
      ORDER BY ended_at IS NOT NULL, measure = 'next_response', seq DESC LIMIT ?`,
   );
-  const due = database.prepare<[number, number], ClockRow>(
+  const due = database.prepare<[number, string, number, number], ClockRow>(
     `SELECT ${CLOCK_COLUMNS} FROM sla_clocks INDEXED BY sla_clocks_next
-     WHERE next_at IS NOT NULL AND next_at <= ? ORDER BY next_at LIMIT ?`,
+     WHERE next_at IS NOT NULL AND (next_at, id) > (?, ?) AND next_at <= ? ORDER BY next_at, id LIMIT ?`,
   );
-  const nextDue = database.prepare<[], { next_at: number }>(
-    "SELECT next_at FROM sla_clocks INDEXED BY sla_clocks_next WHERE next_at IS NOT NULL ORDER BY next_at LIMIT 1",
+  const nextDue = database.prepare<[number], { next_at: number }>(
+    "SELECT next_at FROM sla_clocks INDEXED BY sla_clocks_next WHERE next_at IS NOT NULL AND next_at > ? ORDER BY next_at LIMIT 1",
   );
   const outdated = database.prepare<[number, string, number], ClockRow>(
     `SELECT ${CLOCK_COLUMNS} FROM sla_clocks INDEXED BY sla_clocks_hash
@@ -68,8 +68,8 @@ export function createClocks({ database, read }: Connection): Clocks {
         return row && toClock(row);
       }),
     clocksOf: (type, id) => read(() => ofEntity.all(id, type, OF_ONE_ENTITY).map(toClock)),
-    due: (now, limit) => read(() => due.all(now, limit).map(toClock)),
-    nextDue: () => read(() => nextDue.get()?.next_at),
+    due: (now, limit, after) => read(() => due.all(after?.nextAt ?? 0, after?.id ?? "", now, limit).map(toClock)),
+    nextDue: (after = 0) => read(() => nextDue.get(after)?.next_at),
     list: (filter) =>
       read(() => {
         const { where, values } = conditions(filter);

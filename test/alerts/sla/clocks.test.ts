@@ -171,6 +171,50 @@ describe("a clock", () => {
     await rig.pass(HOUR);
     expect([rig.signals, await rig.store.sla.clocksOf("task", "t_1")]).toEqual([[], []]);
   });
+
+  it("that fails delays no other, and is not followed more often than a failed pass is repeated", async () => {
+    let asked = 0;
+    const current = async (_: string, id: string) => {
+      if (id !== "t_1") return undefined;
+      asked++;
+      throw new Error("its row is damaged");
+    };
+    const rig = await startSla({ config: { policies: [{ id: "hour", for: "task", target: "1h" }] }, current });
+    const start = rig.clock.now();
+    const overdueIn = (id: string, ms: number) => rig.sla.changed(task({ id, createdAt: start - HOUR + ms }));
+    await overdueIn("t_1", MINUTE);
+    await overdueIn("t_2", MINUTE);
+    for (let n = 3; n <= 8; n++) await overdueIn(`t_${n}`, 10 * MINUTE + n * 7_000);
+    await rig.clock.advance(MINUTE);
+    await until(() => rig.signals.length === 1, "the other clock that is due at the same time");
+    for (let at = MINUTE; at < 11 * MINUTE; at += 1_000) await rig.clock.advance(1_000);
+    const late = rig.signals.map(({ at, clock }) => at - (clock?.dueAt ?? 0));
+    expect(rig.signals).toHaveLength(7);
+    expect(Math.max(...late)).toBeLessThan(1_000);
+    // Half a second, then twice as long each time until it is a minute; and with each of the six others.
+    expect(asked).toBeLessThan(27);
+  });
+
+  it("is followed although more clocks than a page holds fail before it", async () => {
+    const current = async (_: string, id: string) => {
+      if (id.startsWith("bad")) throw new Error("its row is damaged");
+      return undefined;
+    };
+    const rig = await startSla({ config: { policies: [{ id: "hour", for: "task", target: "1h" }] }, current });
+    for (let n = 0; n < 501; n++) await rig.sla.changed(task({ id: `bad_${n}` }));
+    await rig.sla.changed(task({ id: "t_2", createdAt: rig.clock.now() + 1 }));
+    await rig.clock.advance(HOUR + 1);
+    await until(() => rig.signals.length === 1, "the clock of the other task");
+  });
+
+  it("is computed with other policies although that of another task fails", async () => {
+    const open = [task({ id: "t_1", createdAt: 0 }), task({ id: "t_2" })];
+    const openWork = async function* () {
+      yield* open;
+    };
+    const rig = await startSla({ config: { policies: [{ id: "hour", for: "task", target: "1h" }] }, openWork });
+    await until(async () => (await rig.store.sla.clocksOf("task", "t_2")).length === 1, "the clock of the other task");
+  });
 });
 
 describe("a deadline", () => {

@@ -49,6 +49,7 @@ export interface SlaRigOptions {
   signals?: AlertSignal[];
   news?: SlaNews[];
   current?: SlaDeps["current"];
+  openWork?: NonNullable<SlaDeps["openWork"]>;
   hooks?: (registry: HookRegistry) => void;
   raise?: (signal: AlertSignal) => Promise<void>;
 }
@@ -84,6 +85,7 @@ export async function startSla(options: SlaRigOptions): Promise<SlaRig> {
       signals.push(signal);
     },
     current: options.current,
+    openWork: options.openWork,
     clock,
     logger: silentLogger,
   });
