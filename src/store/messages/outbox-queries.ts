@@ -1,4 +1,5 @@
-/** The queries of the outbox, and the operator's purge. */
+/** The queries of the outbox: the next delivery of a queue, deliveries that people ask for, and how many there are. */
+import type { Database } from "better-sqlite3";
 import { queueText, readQueue } from "../../domain/deliveries/outbox-queue.js";
 import {
   DELIVERY_STATUSES,
@@ -26,28 +27,18 @@ const MAX_SEARCHED = 5000;
 /** A delivery counts as failing from this number of attempts: one or two failures are common. */
 const FAILED_ATTEMPTS = 3;
 
-type Queries = Pick<
-  OutboxStore,
-  | "next"
-  | "pending"
-  | "get"
-  | "findByMessage"
-  | "findAllByMessage"
-  | "answersTo"
-  | "causedBy"
-  | "list"
-  | "counts"
-  | "oldestOpen"
-  | "failing"
-  | "openOf"
-  | "purge"
->;
+type Lookups = Pick<OutboxStore, "get" | "findByMessage" | "findAllByMessage" | "answersTo" | "causedBy">;
+type Counts = Pick<OutboxStore, "counts" | "oldestOpen" | "failing" | "openOf">;
+
+const SELECT = `SELECT ${DELIVERY_COLUMNS} FROM deliveries`;
 
 /** `giveUp`: takes deliveries that cannot be read, so that they do not hold up those behind them. */
-export function outboxQueries({ database, read, write }: Connection, giveUp: GiveUp): Queries {
-  const select = `SELECT ${DELIVERY_COLUMNS} FROM deliveries`;
+export function createQueueQueries(
+  { database, read }: Connection,
+  giveUp: GiveUp,
+): Pick<OutboxStore, "next" | "pending"> {
   const next = database.prepare<[string, string | null], DeliveryRecord>(
-    `${select} INDEXED BY deliveries_open WHERE conversation = ? AND ${IS_OPEN} AND ${QUEUE_NAME} IS ?
+    `${SELECT} INDEXED BY deliveries_open WHERE conversation = ? AND ${IS_OPEN} AND ${QUEUE_NAME} IS ?
      ORDER BY seq LIMIT 1`,
   );
   // SQLite takes the bare columns from the row that min() found: https://www.sqlite.org/lang_select.html#bareagg
@@ -55,97 +46,6 @@ export function outboxQueries({ database, read, write }: Connection, giveUp: Giv
     `SELECT conversation, ${QUEUE_NAME} AS name, due_at AS dueAt, min(seq) FROM deliveries
      WHERE ${IS_OPEN} GROUP BY conversation, name`,
   );
-  const byId = database.prepare<[string], DeliveryRecord>(`${select} WHERE id = ?`);
-  const byMessage = database.prepare<[string, string, string, string], DeliveryRecord>(
-    `${select} WHERE seq =
-       (SELECT delivery FROM posted WHERE chat = ? AND message_id = ? AND bot = ? AND platform = ?)`,
-  );
-  const byMessageAnywhere = database.prepare<[string], DeliveryRecord>(
-    `${select} WHERE seq IN (SELECT delivery FROM posted WHERE message_id = ?) ORDER BY seq`,
-  );
-  // The id of the cause, a letter for the kind of delivery (`r`eply, `f`orward, …), and perhaps a number. The index of ids finds them.
-  const byCause = database.prepare<[string, string], DeliveryRecord>(
-    `${select} WHERE id >= ? AND id < ? ORDER BY seq LIMIT ${MAX_ANSWERS}`,
-  );
-  // For other causes, only the columns before the message are read: the columns behind them are not even loaded.
-  const byOtherCause = database.prepare<[number, string, string], DeliveryRecord>(
-    `${select} WHERE seq IN (
-       SELECT seq FROM (SELECT seq, id, created_at, iif(json_valid(data), data, '{}') AS data FROM deliveries ORDER BY seq DESC LIMIT ${MAX_SEARCHED})
-       WHERE created_at >= ? AND data ->> '$.cause.kind' IN (SELECT value FROM json_each(?))
-         AND substr(data ->> '$.cause.id', 1, instr((data ->> '$.cause.id') || ':', ':') - 1) IN (SELECT value FROM json_each(?))
-       ORDER BY seq DESC LIMIT ${MAX_ANSWERS})
-     ORDER BY seq`,
-  );
-  const byStatus = (condition: string) =>
-    database.prepare<[number, number], DeliveryRecord>(
-      `${select} WHERE ${condition} AND seq < ? ORDER BY seq DESC LIMIT ?`,
-    );
-  const seqOf = database.prepare<[string], { seq: number }>("SELECT seq FROM deliveries WHERE id = ?");
-  const newest = byStatus("true");
-  // The status is in the text of the query, not in a parameter: only so does SQLite see that a partial index fits.
-  const newestOf = new Map(DELIVERY_STATUSES.map((status) => [status, byStatus(listCondition(status))]));
-  const newestIn = database.prepare<[string, number], DeliveryRecord>(
-    `${select} WHERE conversation = ? ORDER BY seq DESC LIMIT ?`,
-  );
-  const newestInWith = database.prepare<[string, DeliveryStatus, number], DeliveryRecord>(
-    `${select} WHERE conversation = ? AND status = ? ORDER BY seq DESC LIMIT ?`,
-  );
-  const newestFor = database.prepare<[string, string | null, DeliveryStatus | null, number], DeliveryRecord>(
-    `${select} WHERE target_id = ? AND conversation = ifnull(?, conversation) AND status = ifnull(?, status)
-     ORDER BY seq DESC LIMIT ?`,
-  );
-  const countBy = (condition: string) =>
-    database.prepare<[], { status: DeliveryStatus; rows: number }>(
-      `SELECT status, count(*) AS rows FROM deliveries WHERE ${condition} GROUP BY status`,
-    );
-  const countOpen = countBy(IS_OPEN);
-  const countExceptions = countBy(IS_EXCEPTION);
-  const countAll = database.prepare<[], { rows: number }>("SELECT count(*) AS rows FROM deliveries");
-  const purgeId = database.prepare<[string]>(`DELETE FROM deliveries WHERE id = ? AND NOT ${IS_OPEN}`);
-  const purgeIdWith = database.prepare<[string, DeliveryStatus]>(
-    `DELETE FROM deliveries WHERE id = ? AND status = ? AND NOT ${IS_OPEN}`,
-  );
-  const purgeStatus = database.prepare<[DeliveryStatus]>(`DELETE FROM deliveries WHERE status = ? AND NOT ${IS_OPEN}`);
-  const purgeAll = database.prepare(`DELETE FROM deliveries WHERE NOT ${IS_OPEN} AND status <> 'held'`);
-
-  const oldest = database.prepare<[], { at: number | null }>(
-    `SELECT min(created_at) AS at FROM deliveries INDEXED BY deliveries_open WHERE ${IS_OPEN}`,
-  );
-
-  const openOf = database.prepare<[string], { rows: number }>(
-    `SELECT count(*) AS rows FROM deliveries INDEXED BY deliveries_open
-     WHERE ${IS_OPEN} AND substr(conversation, 1, instr(conversation, ':') - 1) = ?`,
-  );
-
-  // As above, the reason is that of the row which min() found.
-  const failing = database.prepare<[], FailingDeliveries>(
-    `SELECT substr(conversation, 1, instr(conversation, ':') - 1) AS platform, count(*) AS deliveries, min(created_at) AS since, reason
-     FROM deliveries INDEXED BY deliveries_open WHERE ${IS_OPEN} AND attempts - waits >= ${FAILED_ATTEMPTS} AND reason IS NOT NULL
-     GROUP BY platform`,
-  );
-
-  const whole = (record: DeliveryRecord | undefined): Delivery | undefined => record && shown(record);
-  const all = (records: DeliveryRecord[]): Delivery[] => records.map(shown);
-
-  const count = () =>
-    read(() => {
-      const counts = {
-        waiting: 0,
-        sending: 0,
-        held: 0,
-        sent: countAll.get()?.rows ?? 0,
-        suppressed: 0,
-        cancelled: 0,
-        superseded: 0,
-        dead: 0,
-      };
-      for (const { status, rows } of [...countOpen.all(), ...countExceptions.all()]) {
-        counts[status] = rows;
-        counts.sent -= rows;
-      }
-      return counts;
-    });
-
   return {
     next: async (queue) => {
       const { conversation, name } = readQueue(queue);
@@ -160,40 +60,130 @@ export function outboxQueries({ database, read, write }: Connection, giveUp: Giv
       read(() =>
         pending.all().map(({ conversation, name, dueAt }) => ({ queue: queueText(conversation, name), dueAt })),
       ),
+  };
+}
+
+/** Deliveries by their id, by the ids of their platform messages, and by their cause. */
+export function createDeliveryLookups({ database, read }: Connection): Lookups {
+  const byId = database.prepare<[string], DeliveryRecord>(`${SELECT} WHERE id = ?`);
+  const byMessage = database.prepare<[string, string, string, string], DeliveryRecord>(
+    `${SELECT} WHERE seq =
+       (SELECT delivery FROM posted WHERE chat = ? AND message_id = ? AND bot = ? AND platform = ?)`,
+  );
+  const byMessageAnywhere = database.prepare<[string], DeliveryRecord>(
+    `${SELECT} WHERE seq IN (SELECT delivery FROM posted WHERE message_id = ?) ORDER BY seq`,
+  );
+  // The id of the cause, a letter for the kind of delivery (`r`eply, `f`orward, …), and perhaps a number. The index of ids finds them.
+  const byCause = database.prepare<[string, string], DeliveryRecord>(
+    `${SELECT} WHERE id >= ? AND id < ? ORDER BY seq LIMIT ${MAX_ANSWERS}`,
+  );
+  // For other causes, only the columns before the message are read: the columns behind them are not even loaded.
+  const byOtherCause = database.prepare<[number, string, string], DeliveryRecord>(
+    `${SELECT} WHERE seq IN (
+       SELECT seq FROM (SELECT seq, id, created_at, iif(json_valid(data), data, '{}') AS data FROM deliveries ORDER BY seq DESC LIMIT ${MAX_SEARCHED})
+       WHERE created_at >= ? AND data ->> '$.cause.kind' IN (SELECT value FROM json_each(?))
+         AND substr(data ->> '$.cause.id', 1, instr((data ->> '$.cause.id') || ':', ':') - 1) IN (SELECT value FROM json_each(?))
+       ORDER BY seq DESC LIMIT ${MAX_ANSWERS})
+     ORDER BY seq`,
+  );
+  const shownIfAny = (record: DeliveryRecord | undefined): Delivery | undefined => record && shown(record);
+  return {
+    get: (id) => read(() => shownIfAny(byId.get(id))),
+    findByMessage: ({ chatId, botId, platform }, messageId) =>
+      read(() => shownIfAny(byMessage.get(chatId, messageId, botId, platform))),
+    findAllByMessage: (messageId) => read(() => byMessageAnywhere.all(messageId).map(shown)),
+    answersTo: (causeId) => read(() => byCause.all(`d_${causeId}a`, `d_${causeId}{`).map(shown)),
+    causedBy: (ids, kinds, since) =>
+      read(() => byOtherCause.all(since, JSON.stringify(kinds), JSON.stringify(ids)).map(shown)),
+  };
+}
+
+/** The lists for people, newest first. */
+export function createDeliveryLists({ database, read }: Connection): Pick<OutboxStore, "list"> {
+  const byStatus = (condition: string) =>
+    database.prepare<[number, number], DeliveryRecord>(
+      `${SELECT} WHERE ${condition} AND seq < ? ORDER BY seq DESC LIMIT ?`,
+    );
+  const seqOf = database.prepare<[string], { seq: number }>("SELECT seq FROM deliveries WHERE id = ?");
+  const newest = byStatus("true");
+  // The status is in the text of the query, not in a parameter: only so does SQLite see that a partial index fits.
+  const newestOf = new Map(DELIVERY_STATUSES.map((status) => [status, byStatus(listCondition(status))]));
+  const newestIn = database.prepare<[string, number], DeliveryRecord>(
+    `${SELECT} WHERE conversation = ? ORDER BY seq DESC LIMIT ?`,
+  );
+  const newestInWith = database.prepare<[string, DeliveryStatus, number], DeliveryRecord>(
+    `${SELECT} WHERE conversation = ? AND status = ? ORDER BY seq DESC LIMIT ?`,
+  );
+  const newestFor = database.prepare<[string, string | null, DeliveryStatus | null, number], DeliveryRecord>(
+    `${SELECT} WHERE target_id = ? AND conversation = ifnull(?, conversation) AND status = ifnull(?, status)
+     ORDER BY seq DESC LIMIT ?`,
+  );
+
+  const records = ({ status, conversation, targetId, before, limit }: Parameters<OutboxStore["list"]>[0]) => {
+    if (targetId !== undefined) return newestFor.all(targetId, conversation ?? null, status ?? null, limit);
+    if (conversation !== undefined && status !== undefined) return newestInWith.all(conversation, status, limit);
+    if (conversation !== undefined) return newestIn.all(conversation, limit);
+    // A delivery that was removed meanwhile: it is not known which ones are older.
+    const end = before === undefined ? Number.MAX_SAFE_INTEGER : (seqOf.get(before)?.seq ?? 0);
+    return (status === undefined ? newest : newestOf.get(status))?.all(end, limit) ?? [];
+  };
+
+  return { list: (filter) => read(() => records(filter).map(shown)) };
+}
+
+/** `giveUp`: deliveries whose status does not exist, which no query above finds. */
+export function createDeliveryCounts({ database, read }: Connection, giveUp: GiveUp): Counts {
+  const oldest = database.prepare<[], { at: number | null }>(
+    `SELECT min(created_at) AS at FROM deliveries INDEXED BY deliveries_open WHERE ${IS_OPEN}`,
+  );
+  const openOf = database.prepare<[string], { rows: number }>(
+    `SELECT count(*) AS rows FROM deliveries INDEXED BY deliveries_open
+     WHERE ${IS_OPEN} AND substr(conversation, 1, instr(conversation, ':') - 1) = ?`,
+  );
+  // As for a queue, the reason is that of the row which min() found.
+  const failing = database.prepare<[], FailingDeliveries>(
+    `SELECT substr(conversation, 1, instr(conversation, ':') - 1) AS platform, count(*) AS deliveries, min(created_at) AS since, reason
+     FROM deliveries INDEXED BY deliveries_open WHERE ${IS_OPEN} AND attempts - waits >= ${FAILED_ATTEMPTS} AND reason IS NOT NULL
+     GROUP BY platform`,
+  );
+  const countByStatus = createCountByStatus(database);
+  return {
     openOf: (platform) => read(() => openOf.get(platform)?.rows ?? 0),
     failing: () => read(() => failing.all()),
     oldestOpen: () => read(() => oldest.get()?.at ?? undefined),
-    get: (id) => read(() => whole(byId.get(id))),
-    findByMessage: ({ chatId, botId, platform }, messageId) =>
-      read(() => whole(byMessage.get(chatId, messageId, botId, platform))),
-    findAllByMessage: (messageId) => read(() => all(byMessageAnywhere.all(messageId))),
-    answersTo: (causeId) => read(() => all(byCause.all(`d_${causeId}a`, `d_${causeId}{`))),
-    causedBy: (ids, kinds, since) =>
-      read(() => all(byOtherCause.all(since, JSON.stringify(kinds), JSON.stringify(ids)))),
-    list: ({ status, conversation, targetId, before, limit }) =>
-      read(() => {
-        if (targetId !== undefined) return all(newestFor.all(targetId, conversation ?? null, status ?? null, limit));
-        if (conversation !== undefined)
-          return all(
-            status === undefined ? newestIn.all(conversation, limit) : newestInWith.all(conversation, status, limit),
-          );
-        // A delivery that was removed meanwhile: it is not known which ones are older.
-        const end = before === undefined ? Number.MAX_SAFE_INTEGER : (seqOf.get(before)?.seq ?? 0);
-        return all((status === undefined ? newest : newestOf.get(status))?.all(end, limit) ?? []);
-      }),
     counts: async () => {
-      const found = await count();
+      const found = await read(countByStatus);
       // No queue and no list has a row whose status does not exist: the running gateway meets such a row only here.
       const isWhole = Object.keys(found).length === DELIVERY_STATUSES.length;
-      return isWhole || (await giveUp.lostDeliveries()) === 0 ? found : count();
+      return isWhole || (await giveUp.lostDeliveries()) === 0 ? found : read(countByStatus);
     },
-    purge: ({ ids, status }) =>
-      write(() => {
-        if (ids === undefined) return (status === undefined ? purgeAll.run() : purgeStatus.run(status)).changes;
-        let purged = 0;
-        for (const id of ids) purged += (status === undefined ? purgeId.run(id) : purgeIdWith.run(id, status)).changes;
-        return purged;
-      }),
+  };
+}
+
+function createCountByStatus(database: Database): () => Record<DeliveryStatus, number> {
+  const countBy = (condition: string) =>
+    database.prepare<[], { status: DeliveryStatus; rows: number }>(
+      `SELECT status, count(*) AS rows FROM deliveries WHERE ${condition} GROUP BY status`,
+    );
+  const countOpen = countBy(IS_OPEN);
+  const countExceptions = countBy(IS_EXCEPTION);
+  const countAll = database.prepare<[], { rows: number }>("SELECT count(*) AS rows FROM deliveries");
+  return () => {
+    const counts = {
+      waiting: 0,
+      sending: 0,
+      held: 0,
+      sent: countAll.get()?.rows ?? 0,
+      suppressed: 0,
+      cancelled: 0,
+      superseded: 0,
+      dead: 0,
+    };
+    for (const { status, rows } of [...countOpen.all(), ...countExceptions.all()]) {
+      counts[status] = rows;
+      counts.sent -= rows;
+    }
+    return counts;
   };
 }
 

@@ -1,5 +1,5 @@
 /** The outbox: deliveries in order per conversation, with the frozen decision and the parts of each. */
-import type { OutboxStore } from "../../domain/store.js";
+import type { DeliveryStatus, OutboxStore } from "../../domain/store.js";
 import type { Connection } from "../connection.js";
 import type { GiveUp } from "../database-file/unreadable.js";
 import type { AddPending } from "../pending.js";
@@ -11,7 +11,12 @@ import { createDeliveryLetters } from "./letters.js";
 import type { AddDelivery } from "./new-deliveries.js";
 import { createDeciding } from "./outbox-deciding.js";
 import { createEnding } from "./outbox-ending.js";
-import { outboxQueries } from "./outbox-queries.js";
+import {
+  createDeliveryCounts,
+  createDeliveryLists,
+  createDeliveryLookups,
+  createQueueQueries,
+} from "./outbox-queries.js";
 import { createSending } from "./outbox-sending.js";
 import { createPendingEnds } from "./pending-ends.js";
 
@@ -27,11 +32,15 @@ export function createOutbox(
   const { addEnd, isEndPending, endNotified } = createPendingEnds(connection, addPending);
   const confirmed = new ConfirmedParts(database, table, addEnd, insertSight);
   return {
-    ...outboxQueries(connection, giveUp),
+    ...createQueueQueries(connection, giveUp),
+    ...createDeliveryLookups(connection),
+    ...createDeliveryLists(connection),
+    ...createDeliveryCounts(connection, giveUp),
     ...createDeciding(connection, table),
     ...createSending(connection, table, confirmed, addEnd),
     ...createEnding(connection, table, confirmed, addEnd, insertSight),
     ...createShifts(connection),
+    purge: createPurge(connection),
     letters: createDeliveryLetters(connection),
     isEndPending,
     endNotified,
@@ -52,4 +61,21 @@ function createShifts({ database, write }: Connection): Pick<OutboxStore, "shift
     shift: (stepMs) => write(() => void shift.run(stepMs, stepMs, stepMs)),
     dueNow: (key, at) => write(() => void dueNow.run(at, at, key, key, key)),
   };
+}
+
+/** Deletes deliveries that are not open, for an operator. */
+function createPurge({ database, write }: Connection): OutboxStore["purge"] {
+  const purgeId = database.prepare<[string]>(`DELETE FROM deliveries WHERE id = ? AND NOT ${IS_OPEN}`);
+  const purgeIdWith = database.prepare<[string, DeliveryStatus]>(
+    `DELETE FROM deliveries WHERE id = ? AND status = ? AND NOT ${IS_OPEN}`,
+  );
+  const purgeStatus = database.prepare<[DeliveryStatus]>(`DELETE FROM deliveries WHERE status = ? AND NOT ${IS_OPEN}`);
+  const purgeAll = database.prepare(`DELETE FROM deliveries WHERE NOT ${IS_OPEN} AND status <> 'held'`);
+  return ({ ids, status }) =>
+    write(() => {
+      if (ids === undefined) return (status === undefined ? purgeAll.run() : purgeStatus.run(status)).changes;
+      let purged = 0;
+      for (const id of ids) purged += (status === undefined ? purgeId.run(id) : purgeIdWith.run(id, status)).changes;
+      return purged;
+    });
 }
