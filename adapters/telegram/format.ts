@@ -64,16 +64,11 @@ export function formatTelegram(message: OutboundMessage, { plain }: { plain: boo
   )
     return [{ text, entities: [] }];
   const mentioned = message.mentions?.users ?? [];
-  const options = { canLink: plain ? () => false : canLink, show: showPeople(mentioned) };
-  // A card links to the person that it is about.
-  const inText = {
-    ...options,
-    canLink: (url: string) => options.canLink(url) && mayPing(url, mentioned),
-    showAddresses: message.showAddresses,
-  };
-  const { keyboards, leftover } = keyboardsOf(buttons ?? [], options.canLink);
+  const isLink = plain ? () => false : (url: string) => canLink(url) && mayPing(url, mentioned);
+  const options = { canLink: isLink, show: showPeople(mentioned) };
+  const { keyboards, leftover } = keyboardsOf(buttons ?? [], isLink);
   const rich = joinRich([
-    readRich(text, format, inText),
+    readRich(text, format, { ...options, showAddresses: message.showAddresses }),
     ...(card ? [flatten(cardTree(card), options)] : []),
     ...(leftover.length > 0 ? [plainRich(leftover.join("\n"))] : []),
   ]);

@@ -1,8 +1,8 @@
 /** The inputs of one version of a plugin, and the target of its calls: they are collected until it is live, then go to the registry. */
 import { z } from "zod";
 import { type Address, address } from "../domain/chat/address.js";
-import { buttonProblems } from "../domain/chat/button-problems.js";
 import { type OutboundMessage, outboundMessage } from "../domain/chat/message.js";
+import { messageProblems } from "../domain/chat/message-problems.js";
 import { saysNothing } from "../domain/chat/says-nothing.js";
 import type { Cause } from "../domain/journal.js";
 import type { KeyValueStore } from "../domain/store.js";
@@ -171,7 +171,7 @@ const strictMessage = strictly(outboundMessage);
 /** Throws PLUGIN_MESSAGE, which names the field, for a value that is no message, or an empty one. `what` is the call: `api.send`. */
 export function outbound(given: OutboundMessage | string, what: string): OutboundMessage {
   const message = typeof given === "string" ? { text: given } : given;
-  const problem = valueProblem(strictMessage, message, ["message"]) ?? emptiness(message) ?? buttonProblem(message);
+  const problem = valueProblem(strictMessage, message, ["message"]) ?? emptiness(message) ?? problemOf(message);
   if (problem === undefined) return message;
   throw new HookgateError({ code: "PLUGIN_MESSAGE", message: `${what}: ${problem}` });
 }
@@ -179,8 +179,8 @@ export function outbound(given: OutboundMessage | string, what: string): Outboun
 const emptiness = (message: OutboundMessage) =>
   saysNothing(message) ? "the message has no text, card, attachment or button" : undefined;
 
-function buttonProblem(message: OutboundMessage): string | undefined {
-  const [problem] = buttonProblems(message);
+function problemOf(message: OutboundMessage): string | undefined {
+  const [problem] = messageProblems(message);
   return problem && `${["message", ...problem.path].join(".")}: ${problem.message}`;
 }
 

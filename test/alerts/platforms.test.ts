@@ -241,7 +241,7 @@ describe("one alert on three platforms", () => {
       status: "open",
       createdAt: DUE,
       link: "tg://user?id=4711",
-      facts: { platform: "telegram", is_dm: true },
+      facts: { platform: "telegram", is_dm: true, customer: "4711" },
     };
     await app.alerts.raise(signal({ fingerprint: "reply:bob", title: "Answer to Bob", entity }));
     const told = (name: (typeof NAMES)[number]) =>

@@ -32,6 +32,10 @@ describe("the API of a plugin refuses", () => {
       `await api.send(${AT}, { text: "x", buttons: [[{ label: "a", url: "nonsense" }]] })`,
       'api.send: message.buttons.0.0.url: expected an address that starts with https: or http:, got "nonsense"',
     ],
+    [
+      `await api.send(${AT}, { text: "", card: { title: "a", url: "tg://user?id=1" } })`,
+      'api.send: message.card.url: expected an address that starts with https: or http:, got "tg://user?id=1"',
+    ],
     [`await api.send(${AT}, "x", { once: "" })`, 'api.send: once: expected a key as text, got ""'],
     [
       `await api.send({ platform: "web", botId: "web", chatId: "room", thread: "5" }, "x")`,

@@ -50,6 +50,7 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
   const tone = toneOf(alert);
   const entity = facts.standing?.entity ?? signal.entity;
   const owner = ownerOf(alert, facts.standing, around);
+  const chat = chatLink(entity, facts.destination);
   const lines = [
     quoteOf(facts.standing, around),
     [
@@ -63,7 +64,7 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
     [isOpen(state) && nextOf(alert, { ...facts, late, chat: facts.destination }, at)],
     [isOpen(state) && unreachedOf(alert, route, facts.waits, at)],
     [signal.runbook && `Runbook: ${inline(signal.runbook)}`],
-    [chatLink(entity, facts.destination)],
+    [chat],
     [isOpen(state) && late?.pausedFor === undefined && copyLine(facts.standing, entity)],
   ].map((line) => (Array.isArray(line) ? line.filter(Boolean).join(" ") : line));
   const url = urlOf(entity?.link);
@@ -75,6 +76,8 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
   };
   if (url !== undefined) card.url = url;
   const message: OutboundMessage = { text: "", card };
+  // A link to a person is a mention.
+  if (chat !== undefined) message.mentions = { users: [String(entity?.facts.customer)] };
   if (isOpen(state)) message.buttons = cardButtons(alert, route.settings, facts.standing);
   return message;
 }

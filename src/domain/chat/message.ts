@@ -85,7 +85,7 @@ export type Card = z.infer<typeof card>;
 
 /**
  * The questions that a person answers before a button acts. Each platform asks its own way: in a form (values arrive with the press, by
- * field id), or, without forms, by one question a field, which is answered by a reply. The rules for its texts are in `button-problems.ts`:
+ * field id), or, without forms, by one question a field, which is answered by a reply. The rules for its texts are in `message-problems.ts`:
  * a template is judged when it is filled in.
  */
 export const form = z.object({

@@ -1,9 +1,9 @@
 /** The gateway family: what happens to a message between the platform and its answer. */
 import { z } from "zod";
 import { address } from "../../domain/chat/address.js";
-import { buttonProblems } from "../../domain/chat/button-problems.js";
 import { ROLES } from "../../domain/chat/identity.js";
 import { type InboundMessage, inboundMessage, outboundMessage } from "../../domain/chat/message.js";
+import { messageProblems } from "../../domain/chat/message-problems.js";
 import { saysNothing } from "../../domain/chat/says-nothing.js";
 import { CAUSE_KINDS } from "../../domain/journal.js";
 import { strictly } from "../../lib/validation/strictly.js";
@@ -103,7 +103,7 @@ export const inboundClaim = ownPoint({
     })
     .superRefine(({ reply, routeTo, deferMs }, { addIssue }) => {
       if (reply !== undefined && saysNothing(reply)) addIssue({ code: "custom", path: ["reply"], message: NO_WORDS });
-      for (const { path, message } of typeof reply === "object" ? buttonProblems(reply) : [])
+      for (const { path, message } of typeof reply === "object" ? messageProblems(reply) : [])
         addIssue({ code: "custom", path: ["reply", ...path], message });
       if (deferMs !== undefined && routeTo !== undefined)
         addIssue({ code: "custom", path: ["deferMs"], message: PUT_OFF_AND_FORWARDED });
@@ -138,8 +138,8 @@ export const messageSending = ownPoint({
     if (message === undefined) return undefined;
     if (saysNothing(message) && !saysNothing(payload.message)) return `message: ${NOTHING_LEFT}`;
     // A problem that the message had before is no fault of the hook.
-    const known = new Set(buttonProblems(payload.message).map(({ message }) => message));
-    const problem = buttonProblems(message).find((one) => !known.has(one.message));
+    const known = new Set(messageProblems(payload.message).map(({ message }) => message));
+    const problem = messageProblems(message).find((one) => !known.has(one.message));
     return problem && `${["message", ...problem.path].join(".")}: ${problem.message}`;
   },
   summary:

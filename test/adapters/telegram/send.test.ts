@@ -49,13 +49,16 @@ describe("a new message", () => {
     });
   });
 
-  it("pings nobody by a link in its text, only by a mention that it lists", async () => {
+  it("pings nobody by a link in its text or card, only by a mention that it lists", async () => {
     const running = await startAdapter();
     await running.say({ text: "[Ada](tg://user?id=1001) [Bob](TG://user?id=1002)", mentions: { users: ["1002"] } });
     await running.say({ text: "[Bob](tg://user?id=1002)", mentions: { users: ["1002"] } });
-    const [first, second] = running.fake.callsOf("sendMessage").map(({ payload }) => payload);
-    expect(JSON.stringify(first?.entities ?? [])).not.toContain("1001");
-    expect(JSON.stringify(second?.entities)).toContain("1002");
+    const ada = "tg://user?id=1001";
+    const fields = [{ name: "Who", value: `[Ada](${ada})` }];
+    await running.say({ text: "", card: { title: "t", url: ada, text: `[Ada](${ada})`, fields } });
+    const sent = running.fake.callsOf("sendMessage").map(({ payload }) => JSON.stringify(payload.entities ?? []));
+    for (const entities of sent) expect(entities).not.toContain("1001");
+    expect(sent[1]).toContain("1002");
   });
 
   it("replies, even when the message replied to is gone, and is silent when asked", async () => {

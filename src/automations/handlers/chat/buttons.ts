@@ -1,7 +1,8 @@
 /** The problems of the buttons of a hook's message, before a person presses one. */
-import { type ButtonProblem, pressProblems } from "../../../domain/chat/button-problems.js";
+
 import { type CommandSpec, quoteValue } from "../../../domain/chat/command.js";
 import type { Button } from "../../../domain/chat/message.js";
+import { type MessageProblem, pressProblems } from "../../../domain/chat/message-problems.js";
 import { CommandTable, type ParsedOptions, parseOptions } from "../../../gateway/inbound/parse-command.js";
 import { isBlank } from "../../../lib/markdown/clean.js";
 import { nearest } from "../../../lib/validation/nearest.js";
@@ -16,8 +17,8 @@ const HIDDEN = /[\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/u;
 const LONE_JOINER = /(?<![\u0530-\u{10FFFF}])[\u200C\u200D]|[\u200C\u200D]$/u;
 
 /** `isRendered`: a text that looks like a template is none any more. Before, templates are not judged. */
-export function wantedProblems({ label, url, action }: ButtonSpec, isRendered = false): ButtonProblem[] {
-  const problems: ButtonProblem[] = [];
+export function wantedProblems({ label, url, action }: ButtonSpec, isRendered = false): MessageProblem[] {
+  const problems: MessageProblem[] = [];
   const add = (message: string, ...path: string[]) => problems.push({ path, message });
   const isOpen = (text: string) => !isRendered && isTemplate(text);
   if (!isOpen(label) && cleanLabel(label) !== label)

@@ -1,10 +1,10 @@
-/** Problems of the action of a button, found before a person presses it. */
+/** Problems of the links of a message and of the actions of its buttons, found before a person presses them. */
 
 import { isBlank } from "../../lib/markdown/clean.js";
 import { isWebAddress } from "../../lib/web-address.js";
 import type { Button, Form, OutboundMessage } from "./message.js";
 
-export interface ButtonProblem {
+export interface MessageProblem {
   path: readonly (string | number)[];
   message: string;
 }
@@ -17,13 +17,12 @@ const MAX_ID = 100;
 export function pressProblems(
   { url, action }: Pick<Button, "url" | "action">,
   isOpen: (text: string) => boolean = () => false,
-): ButtonProblem[] {
-  const problems: ButtonProblem[] = [];
+): MessageProblem[] {
+  const problems: MessageProblem[] = [];
   const add = (message: string, ...path: (string | number)[]) => problems.push({ path, message });
   if (url === undefined && action === undefined) add("a press of this button does nothing: add a `url` or an `action`");
   if (url !== undefined && action !== undefined) add("a button has a `url` or an `action`, not both");
-  if (url !== undefined && !isOpen(url) && !isWebAddress(url))
-    add(`expected an address that starts with https: or http:, got "${url}"`, "url");
+  if (url !== undefined && !isOpen(url) && !isWebAddress(url)) add(notWeb(url), "url");
   if (action?.kind === "command" && !action.line.startsWith("/") && !isOpen(action.line))
     add(`expected a command line that starts with "/", such as /status, got "${action.line}"`, "action", "line");
   if (action?.kind === "say" && isBlank(action.text))
@@ -33,8 +32,8 @@ export function pressProblems(
   return problems;
 }
 
-function formProblems({ title, fields }: Form, isOpen: (text: string) => boolean): ButtonProblem[] {
-  const problems: ButtonProblem[] = [];
+function formProblems({ title, fields }: Form, isOpen: (text: string) => boolean): MessageProblem[] {
+  const problems: MessageProblem[] = [];
   const check = (text: string, max: number, ...path: (string | number)[]) => {
     if (isOpen(text)) return;
     if (isBlank(text)) problems.push({ path, message: "the text is empty" });
@@ -53,9 +52,11 @@ function formProblems({ title, fields }: Form, isOpen: (text: string) => boolean
   return problems;
 }
 
-/** The problems of all buttons of a message, with their places in it: `buttons.0.1.url`. */
-export function buttonProblems({ buttons = [] }: Pick<OutboundMessage, "buttons">): ButtonProblem[] {
-  return buttons.flatMap((row, at) =>
+/** The problems of a card's link and of all buttons of a message, with their places in it: `card.url`, `buttons.0.1.url`. */
+export function messageProblems({ card, buttons = [] }: Pick<OutboundMessage, "card" | "buttons">): MessageProblem[] {
+  const url = card?.url;
+  const ofCard = url === undefined || isWebAddress(url) ? [] : [{ path: ["card", "url"], message: notWeb(url) }];
+  const ofButtons = buttons.flatMap((row, at) =>
     row.flatMap((button, index) =>
       pressProblems(button).map(({ path, message }) => ({
         path: ["buttons", String(at), String(index), ...path],
@@ -63,4 +64,7 @@ export function buttonProblems({ buttons = [] }: Pick<OutboundMessage, "buttons"
       })),
     ),
   );
+  return [...ofCard, ...ofButtons];
 }
+
+const notWeb = (url: string) => `expected an address that starts with https: or http:, got "${url}"`;
