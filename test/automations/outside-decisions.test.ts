@@ -69,6 +69,11 @@ test.each([
   ],
   ["another action for a button's label", { buttons: [[command("/hooks list")]] }, "change or take away a button"],
   ["that a choice is gone", { buttons: [] }, "change or take away a button"],
+  [
+    "a card that leads to a person",
+    { card: { title: "Ada", url: "tg://user?id=1002" } },
+    "message.card.url: expected an address",
+  ],
   ["a form", { prompt: { userId: "1" } }, "change message.prompt"],
   ["another thread", { threadId: "other" }, "change message.threadId"],
 ])("a server that is asked about a message may not decide %s", async (_, message, problem) => {
@@ -195,6 +200,23 @@ test("it may change the words of a task", async () => {
   });
   await live.post("/api/command", { line: "/task add theirs build" });
   expect(await live.ended("asks")).toMatchObject({ status: "succeeded" });
+});
+
+test("the title of a task and of a mission stays in a line, whoever wrote it", async () => {
+  const bad = "Build\u0000 \u202eit\nState: done\u001b[2J";
+  const { live, answer } = await deciding("task:create");
+  answer({ title: bad });
+  const added = (await live.post("/api/command", { line: "/task add theirs build" })) as { data: { id: string } };
+  const shown = (await live.post("/api/command", { line: `/task show ${added.data.id}` })) as { data: object };
+  expect(shown.data).toMatchObject({ title: "Build it State: done[2J" });
+
+  const missions = await deciding("mission:execute", { "missions/release.yaml": PLAN });
+  missions.answer({ mission: { title: bad } });
+  const line = (text: string) =>
+    missions.live.post("/api/command", { line: text }) as Promise<{ data: Record<string, unknown> }>;
+  const { id } = (await line("/mission run release")).data;
+  await until(async () => (await line(`/mission show ${id}`)).data.status === "running", "the mission's start");
+  expect((await line(`/mission show ${id}`)).data).toMatchObject({ title: "Build it State: done[2J" });
 });
 
 test("a file of a Discord message is never one of this machine", () => {

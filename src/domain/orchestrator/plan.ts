@@ -9,6 +9,7 @@ import { LATEST_TIME, parseInstant } from "../../lib/time/instant.js";
 import { localTimezone, timezone } from "../../lib/time/timezone.js";
 import { writtenDeadline, writtenDuration } from "../../lib/validation/config-fields.js";
 import { expectation } from "./expectation.js";
+import { title } from "./title.js";
 
 const name = z
   .string()
@@ -44,7 +45,7 @@ const defaults = z.strictObject({
 
 export const planTask = z.strictObject({
   id: name.describe("Its name in this plan; others depend on it by this."),
-  title: z.string().trim().min(1).max(300).optional().describe("The id when absent."),
+  title: title.optional().describe("The id when absent."),
   description: z.string().max(20_000).optional(),
   assignTo: z.string().min(1).optional().describe("A runner of orchestrator.runners, or person:<platform>:<user id>."),
   expectations: z.array(expectation).max(50).optional(),
@@ -84,7 +85,7 @@ export type PlanGroup = z.output<typeof planGroup>;
 
 export const plan = z.strictObject({
   id: name.optional().describe("The file's name when absent."),
-  title: z.string().trim().min(1).max(300).optional(),
+  title: title.optional(),
   description: z.string().max(20_000).optional(),
   deadline: deadline.optional().describe("For the mission as a whole."),
   schedule: z

@@ -12,6 +12,7 @@ import { address } from "../chat/address.js";
 import type { Role } from "../chat/identity.js";
 import { CAUSE_KINDS, type Cause } from "../journal.js";
 import { expectation } from "./expectation.js";
+import { title } from "./title.js";
 
 export const TASK_STATUSES = [
   "draft",
@@ -87,7 +88,7 @@ const moment = z.union([
  * it, in `TaskOrigin`.
  */
 export const taskSpec = z.object({
-  title: z.string().trim().min(1, "a task needs a title").max(300),
+  title,
   description: z.string().max(20_000).default(""),
   /** A runner of `orchestrator.runners`, or `person:<platform>:<user id>`. */
   assignTo: z.string().min(1, "a task needs an assignee"),

@@ -10,6 +10,7 @@ import {
   mission as missionSchema,
 } from "../../domain/orchestrator/mission.js";
 import { type Actor, isEnded, type Task } from "../../domain/orchestrator/task.js";
+import { title as titleForm } from "../../domain/orchestrator/title.js";
 import type { Catalogue } from "../../hooks/catalogue/index.js";
 import type { DispatchOptions } from "../../hooks/options.js";
 import type { BeforeResult, PayloadOf } from "../../hooks/signatures.js";
@@ -89,8 +90,7 @@ async function execute(row: MissionRow, deps: MissionDeps): Promise<void> {
 
 /** A value that its clocks or its views cannot take. */
 function valueProblem({ title, deadline }: Mission, was: Mission, now: number): string | undefined {
-  const hasTitle = title.trim() !== "" && title.length <= 300;
-  if (title !== was.title && !hasTitle) return "mission.title: expected 1 to 300 characters";
+  if (title !== was.title && !titleForm.safeParse(title).success) return "mission.title: expected 1 to 300 characters";
   if (deadline === undefined || deadline === was.deadline) return undefined;
   if (!(deadline <= LATEST_TIME)) return `mission.deadline: expected a time before the year 2200, got ${deadline}`;
   return deadline <= now ? "mission.deadline: it is in the past" : undefined;
@@ -108,8 +108,8 @@ function changedByHooks(
 ): ChangesByHooks | { problem: string } {
   const parsed = missionSchema.safeParse(given);
   if (!parsed.success) return { problem: "a hook made the mission something that cannot be read" };
-  const { title, plan } = parsed.data;
-  const named = { title, deadline: parsed.data.deadline ?? mission.deadline };
+  const { title, plan, deadline = mission.deadline } = parsed.data;
+  const named = { title: title === mission.title ? title : titleForm.parse(title), deadline };
   if (JSON.stringify(plan) === JSON.stringify(mission.plan)) return named;
   const checked = checkPlan(plan, around);
   if ("plan" in checked) return { ...named, plan: checked.plan, ...stateOfPlan(checked.plan, now) };
