@@ -56,7 +56,7 @@ export const replay = defineCommand({
     const own = await findAutomationRun(deps, given);
     if (own) return replayConfigured(deps, context, own, isLive);
     await refuseMessage(deps, given);
-    const past = await findDispatch(deps, given);
+    const past = await findDispatch(deps, context, given);
     if (isLive) await needToReplayLive(deps, context, past);
     const pastRun = past.runs.find(({ id }) => id === given) ?? backgroundRun(past);
     const fired = await fireAgain(deps, context, past, pastRun, !isLive);

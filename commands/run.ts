@@ -21,7 +21,7 @@ import { whatCounted } from "./journey/counted.js";
 import { findJourney } from "./journey/find.js";
 import { notRecordedText } from "./journey/not-recorded.js";
 import { messageNamed } from "./message-named.js";
-import { MAX_ROWS, rowNumber, type SeenRow, seenRow } from "./runs/seen-runs.js";
+import { isRemembered, MAX_ROWS, NOT_REMEMBERED, rowNumber, type SeenRow, seenRow } from "./runs/seen-runs.js";
 import {
   dispatchData,
   dispatchLine,
@@ -73,12 +73,12 @@ export const run = defineCommand({
       const found = await whatHappened(deps, context, id);
       return rowNumber(given) !== undefined && isOfSeveralChats(found)
         ? headed(
-            `No row ${given} of ${code("/runs")} was shown to you here lately: the number is read as a message's id.`,
+            `${isRemembered(context) ? `No row ${given} of ${code("/runs")} was shown to you here lately` : NOT_REMEMBERED}: the number is read as a message's id.`,
             found,
           )
         : found;
     }
-    return openDispatch(deps, context, await findDispatch(deps, id));
+    return openDispatch(deps, context, await findDispatch(deps, context, id));
   },
 });
 
@@ -88,7 +88,7 @@ const isOfSeveralChats = ({ data }: CommandAnswer): boolean =>
 async function openRun(deps: CommandDeps, context: CommandContext, id: string): Promise<CommandAnswer> {
   const own = await findAutomationRun(deps, id);
   if (own) return showAutomationRun(deps, context, own);
-  return openDispatch(deps, context, await findDispatch(deps, id));
+  return openDispatch(deps, context, await findDispatch(deps, context, id));
 }
 
 async function openDispatch(
@@ -153,7 +153,11 @@ const NO_ROW =
   "No list of /runs that you saw here lately has this row. /runs shows the first rows, and page=2 the next.";
 
 /** By the id of the dispatch, or of any run in it. */
-export async function findDispatch(deps: CommandDeps, given: unknown): Promise<DispatchRecord> {
+export async function findDispatch(
+  deps: CommandDeps,
+  context: CommandContext,
+  given: unknown,
+): Promise<DispatchRecord> {
   const id = typeof given === "string" ? given.trim() : "";
   if (id === "") throw missing("the id of a dispatch or run", "/runs lists them.", "id");
   const { journal } = deps.store;
@@ -164,11 +168,22 @@ export async function findDispatch(deps: CommandDeps, given: unknown): Promise<D
   }
   const found = (await journal.get(id)) ?? (await journal.getByRun(id));
   if (found) return found;
+  const [kind, hint] = otherKind(deps, id) ?? [];
+  if (kind !== undefined)
+    throw new HookgateError({ code: "NOT_FOUND", message: `"${id}" is ${kind}, and not a dispatch or run.`, hint });
   throw new HookgateError({
     code: "NOT_FOUND",
     message: (await notRecordedText(deps, id)) ?? `The journal has no dispatch or run "${clip(id, 80)}".`,
-    hint: behind ?? (rowNumber(id) === undefined ? NOT_LISTED : NO_ROW),
+    hint: behind ?? (rowNumber(id) === undefined ? NOT_LISTED : isRemembered(context) ? NO_ROW : `${NOT_REMEMBERED}.`),
   });
+}
+
+/** The kind of another id, and the commands that show it. */
+function otherKind({ registry }: CommandDeps, id: string): [kind: string, hint: string] | undefined {
+  if (registry.get(id) !== undefined)
+    return ["a hook", `/runs ${word(id)} lists its runs, and /hooks why ${word(id)} shows its state.`];
+  if (/^t_[^:/]+$/.test(id)) return ["the id of a task", `/task show ${word(id)} shows it.`];
+  return /^al_/.test(id) ? ["the id of an alert", `/alerts show ${word(id)} shows it.`] : undefined;
 }
 
 /** The newest that no operator's command set off; `last` for `/run` and `/runs`. */

@@ -17,7 +17,7 @@ export function journalLines(
       const veto = one.runs.find((run) => run.outcome === "cancelled");
       const by = veto ? ` by ${code(veto.hookId)}${veto.reason ? `: ${plain(veto.reason)}` : ""}` : "";
       const times = dispatches.filter(({ point }) => point === one.point).length;
-      const again = times === 1 ? "" : ` (${times} times; this is the last)`;
+      const again = times === 1 ? "" : ` (${times} times; this is the newest)`;
       return `${clockTime(one.at, now)} ${code(one.point)}: ${dispatchOutcome(one)}${by}${again}`;
     });
   if (taskId !== undefined)

@@ -257,7 +257,7 @@ function failureLines(journey: Journey, now: number): Happening[] {
     }
   return [...found.values()].map(({ at, times, line }) => ({
     at,
-    text: `${clockTime(at, now)} ${line}${times > 1 ? ` (${times} times; this is the last)` : ""}`,
+    text: `${clockTime(at, now)} ${line}${times > 1 ? ` (${times} times; this is the newest)` : ""}`,
   }));
 }
 

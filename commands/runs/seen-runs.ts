@@ -91,8 +91,14 @@ export function rowNumber(given: unknown): number | undefined {
   return number >= 1 && number <= MAX_ROWS ? number : undefined;
 }
 
-/** A program that calls the API reads the ids. */
+/** False for a program that calls the API: it reads the ids. */
+export const isRemembered = ({ at, source }: Pick<CommandContext, "at" | "source">): boolean =>
+  at !== undefined || source === "cli";
+
+export const NOT_REMEMBERED =
+  "Row numbers hold in a chat and on the command line only, and over the API a row is named by its `id`";
+
 function keyOf({ operator: { platform, userId }, at, source }: CommandContext): string | undefined {
-  if (at === undefined && source !== "cli") return undefined;
+  if (!isRemembered({ at, source })) return undefined;
   return `${platform}:${userId} ${at === undefined ? source : formatAddress(at)}`;
 }

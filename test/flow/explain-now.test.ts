@@ -654,3 +654,24 @@ hooks:
   live.write("go", "");
   await until(async () => !/handled now|waits/.test(await ask("/hooks why last")), "their end");
 });
+
+it("of the newest attempt of a message, /run names the time of the next one; over the API, a row is named by its id", async () => {
+  const live = await liveApp({
+    "hookgate.yaml": `
+gateway: { unanswered_note: false, retry_first: 1h, retry_max: 1h }
+hooks: [{ id: shut, on: inbound_claim, on_failure: closed, run: { shell: { sh: "exit 1" } } }]
+`,
+  });
+  const ask = async (line: string) => (await invoke(live.app.url, line, TOKEN)).text.replace(/[\\`*]/g, "");
+  await live.say("hold this");
+  await until(async () => (await ask("/hooks why last")).includes("is handled again at"), "the wait");
+  const attempt = await ask("/run m1:inbound_claim");
+  expect(attempt).toMatch(/It will be tried again at [\d:]+ \(in (1 h|\d+ min)[^)]*\): m1 is deferred\./);
+  expect(attempt).not.toContain("last word");
+
+  expect(await ask("/runs failed")).toContain("shut");
+  expect(await ask("/replay 1")).toContain("over the API a row is named by its id");
+  expect(await ask("/replay 1")).not.toContain("you saw here lately");
+  expect(await ask("/run shut")).toContain('"shut" is a hook, and not a dispatch or run.');
+  expect(await ask("/run t_m5")).toContain('"t_m5" is the id of a task, and not a dispatch or run.');
+});

@@ -500,7 +500,7 @@ describe("a message that failed several times", () => {
     const path = await why(`/hooks why ${row}`);
     expect(path).toMatch(/attempt [4-9]/);
     expect(path.match(/✗ mine\.flaky failed/g)).toHaveLength(1);
-    expect(path).toMatch(/\d\d:\d\d:\d\d ✗ mine\.flaky failed .*the pot is empty.* \(\d+ times; this is the last\)/);
+    expect(path).toMatch(/\d\d:\d\d:\d\d ✗ mine\.flaky failed .*the pot is empty.* \(\d+ times; this is the newest\)/);
   });
 });
 

@@ -181,7 +181,7 @@ it("a message that was given up and then purged is known as purged, in a few lin
   expect(path).toMatch(
     new RegExp(`${row} was dead: .*, and purged by .* \\(/outbox purge ${row}\\): nothing more of it is handled`),
   );
-  expect(path).toMatch(/\d\d:\d\d:\d\d inbound_claim: .*times; this is the last\)/);
+  expect(path).toMatch(/\d\d:\d\d:\d\d inbound_claim: .*times; this is the newest\)/);
   expect(path.split("\n").length).toBeLessThan(9);
   expect(await ask("/hooks why last")).toContain(
     "The gateway has no message on record, apart from commands: none was received, or what was received has been deleted.",
