@@ -28,19 +28,22 @@ export interface Deed {
 export async function done(
   acted: Acted,
   deed: Deed,
-  { desk, clock }: { desk: Pick<AlertDesk, "history" | "timezone">; clock: Clock },
+  { desk, clock }: { desk: Pick<AlertDesk, "history" | "firedAgain" | "timezone">; clock: Clock },
 ): Promise<CommandAnswer> {
   const { alerts, changed, note } = acted;
   const [first] = alerts;
   const one = alerts.length === 1 && first !== undefined;
+  const again = one ? await desk.firedAgain(first) : undefined;
   const what = one
     ? changed > 0
       ? `✓ ${deed.verb}: ${titleAnd(first)}${deed.until ?? ""}.`
-      : await already(first, deed, desk, clock.now())
+      : again !== undefined
+        ? "Nothing was done: this alert has ended."
+        : await already(first, deed, desk, clock.now())
     : changed > 0
       ? `✓ ${deed.verb}${deed.until ?? ""}: ${count(changed, "alert")}.`
       : `Nothing to do: none of these alerts is open and not ${deed.verb.toLowerCase()} already.`;
-  const text = [what, note].filter(Boolean).join(" ");
+  const text = [what, again && firedAgainText(again, deed), note].filter(Boolean).join(" ");
   return {
     message: { text: one ? `${text} ${code(first.id)}` : text },
     data: { changed, alerts: alerts.map(alertData), note },
@@ -54,6 +57,12 @@ function titleAnd({ signal, state }: Alert): string {
   const title = plain(signal.title, 120);
   if (title.endsWith(word)) return title;
   return title.endsWith("overdue") ? `${title}, ${word}` : `${title} is ${word}`;
+}
+
+/** For a person who named an earlier id of it, such as that on an old page. */
+function firedAgainText({ id, signal, state }: Alert, { event }: Deed): string {
+  const command = { ack: "/ack", snooze: "/snooze", wake: "/alerts show" }[event] ?? `/alerts ${event}`;
+  return `${plain(signal.title, 120)} fired again as ${code(id)} and is ${stateWord({ signal, state })}: ${code(`${command} ${id}`)}.`;
 }
 
 /** In the time zone of the alerts. */

@@ -25,7 +25,7 @@ export async function listAlerts(
     which === "all"
       ? { limit: REACH }
       : which === "mine"
-        ? { open: true, assignee: actorOf(context).id, limit: REACH }
+        ? { open: true, assignees: desk.accountsOf(actorOf(context).id), limit: REACH }
         : { open: true, limit: REACH },
   );
   const found = [...listed].sort((a, b) => urgencyOf(a) - urgencyOf(b));

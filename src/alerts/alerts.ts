@@ -34,8 +34,9 @@ import { createInhibitors, type Inhibitors } from "./inhibitors.js";
 import { lastPosted } from "./last-posted.js";
 import { matcherProblem, matchesUnknown, policyOf, unknownLabel } from "./matchers.js";
 import { type Occasion, type Outcome, pipeline } from "./pipeline.js";
-import { eachOpen, idsOf, reexamine } from "./reexamine.js";
+import { eachOpen, firedAgain, idsOf, reexamine } from "./reexamine.js";
 import { askRotas, type RotaView, warningOfGaps } from "./rota/on-call.js";
+import { accountsWith } from "./rota/people.js";
 import { endUnusedGaps, watchRotas } from "./rota/watch-rotas.js";
 import { createSilences, type Silences } from "./silences.js";
 import { watchGateway } from "./sources/gateway.js";
@@ -223,6 +224,10 @@ class RunningAlerts implements Alerts {
     return this.#store.get(id);
   }
 
+  firedAgain(alert: Alert): Promise<Alert | undefined> {
+    return firedAgain(alert, this.#store);
+  }
+
   async details(id: string, destination: string): Promise<OutboundMessage> {
     return renderDetails(await this.#need(id), this.#spell(destination), this.#telling);
   }
@@ -238,6 +243,10 @@ class RunningAlerts implements Alerts {
 
   list(filter: AlertFilter): Promise<Alert[]> {
     return this.#store.list(filter);
+  }
+
+  accountsOf(ref: string): string[] {
+    return accountsWith(ref, this.#config);
   }
 
   line(alert: Alert): Promise<string> {

@@ -74,6 +74,8 @@ export interface Alerts {
   extended(fingerprint: string, by: Actor, reason: string): Promise<void>;
   whoExtended(fingerprint: string): Promise<{ by: string; at: number } | undefined>;
   get(id: string): Promise<Alert | undefined>;
+  /** The open alert that has the same cause, when this one has ended: it fired again under another id. */
+  firedAgain(alert: Alert): Promise<Alert | undefined>;
   /** All details of one alert, with every button, as this chat shows them. Throws NOT_FOUND. */
   details(id: string, destination: string): Promise<OutboundMessage>;
   /** Reminders and escalation steps that come by themselves, the earliest first. Throws NOT_FOUND. */
@@ -81,6 +83,8 @@ export interface Alerts {
   /** The buttons that snooze the alert. Throws NOT_FOUND. */
   snoozeButtons(id: string, destination: string): Promise<Button[]>;
   list(filter: AlertFilter): Promise<Alert[]>;
+  /** All accounts (`platform:id`) of the person with this one, this one first. */
+  accountsOf(ref: string): string[];
   /** A line for lists: the person, the time and reason of their wait, their last words, its id. */
   line(alert: Alert): Promise<string>;
   /** The alert is open, and each chat that should show it did not take it. */

@@ -2,7 +2,7 @@
  * Checks every open alert against the rules that keep alerts quiet, after one of them changed. Alerts that the change concerns go through
  * the pipeline; all, after settings changed.
  */
-import type { Alert } from "../domain/alerts/alert.js";
+import { type Alert, isOpen } from "../domain/alerts/alert.js";
 import type { Alerting } from "./alerting.js";
 import { labelsOf } from "./matchers.js";
 import { OWN_KIND } from "./own-alerts.js";
@@ -57,6 +57,13 @@ export async function eachOpen(
 export async function idsOf(id: string, store: Pick<Alerting["store"], "list" | "idsIn">): Promise<string[]> {
   if (id.startsWith("ac_")) return idsOn(id, store);
   return id.startsWith("d_") ? store.idsIn(id) : [id];
+}
+
+/** The open alert that has the same cause, when this one has ended: it fired again under another id. */
+export async function firedAgain(alert: Alert, store: Pick<Alerting["store"], "latest">): Promise<Alert | undefined> {
+  if (isOpen(alert.state)) return undefined;
+  const newest = await store.latest(alert.fingerprint);
+  return newest !== undefined && isOpen(newest.state) ? newest : undefined;
 }
 
 async function idsOn(cardId: string, store: Pick<Alerting["store"], "list">): Promise<string[]> {

@@ -24,6 +24,7 @@ beforeAll(async () => {
     alerts: {
       routes: { default: { to: ["web:web:general"] }, side: { match: ["queue=side"], to: ["web:web:side"] } },
       fallback: ["web:web:general"],
+      people: { Owner: ["web:1", "web:2"] },
       maintenance: [
         { match: ["host=window-now"], cron: "* * * * *", for: "1h", comment: "new disks" },
         { match: ["host=window-later"], from: "2090-01-01T00:00", until: "2090-01-02T00:00" },
@@ -366,4 +367,42 @@ describe("a customer's message that the default route copies", () => {
     const details = await line("/alerts show last");
     expect(JSON.stringify(details)).toMatch(/<t:\d+:T>[^<]* overdue|\d\d:\d\d:\d\d[^<]* overdue/);
   });
+});
+
+it("each action on an alert that fired again names its new id, and so does /alerts show", async () => {
+  await app.app.alerts.raise(signal("lee"));
+  const old = await cardId("lee");
+  await app.app.alerts.raise(signal("lee", { state: "resolved" }));
+  expect((await run(`/ack ${old}`)).text).toMatch(/^Nothing to do: Reply to lee was resolved by/);
+  await app.app.alerts.raise(signal("lee", { episode: 2 }));
+  const current = await cardId("lee");
+  expect(current).not.toBe(old);
+  for (const [line, command] of [
+    ["/ack OLD", "/ack"],
+    ["/ack OLD for=1h assign=true", "/ack"],
+    ["/snooze OLD 2h", "/snooze"],
+    ["/snooze OLD off", "/alerts show"],
+    ["/alerts assign OLD", "/alerts assign"],
+    ["/alerts escalate OLD", "/alerts escalate"],
+    ["/alerts resolve OLD known", "/alerts resolve"],
+  ] as const) {
+    const { text, data } = await run(line.replace("OLD", old));
+    expect(text).toContain(
+      `Nothing was done: this alert has ended. Reply to lee fired again as \`${current}\` and is firing: \`${command} ${current}\``,
+    );
+    expect(data.changed).toBe(0);
+  }
+  expect((await run(`/alerts note ${old} it was me`)).text).toMatch(/Noted: .*fired again as/);
+  expect((await run(`/alerts show ${old}`)).text).toContain(current);
+  expect((await run(`/ack ${current}`)).text).toMatch(/^✓ Acknowledged: /);
+  await app.app.alerts.raise(signal("lee", { episode: 2, state: "resolved" }));
+  await cardOf("lee", /Resolved/);
+});
+
+it("/alerts mine lists what the person took with another of their accounts", async () => {
+  await app.app.alerts.raise(signal("max"));
+  await app.app.alerts.act(await cardId("max"), { kind: "assign" }, { id: "web:2", name: "Bob", source: "web" });
+  expect((await run("/alerts mine")).text).toMatch(/1 alert\*\* of yours[\s\S]*max/);
+  await app.app.alerts.raise(signal("max", { state: "resolved" }));
+  await cardOf("max", /Resolved/);
 });

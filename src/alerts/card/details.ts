@@ -62,6 +62,8 @@ interface DetailFacts extends CardFacts {
   waiting: readonly WaitingPage[];
   /** Each chat that should show the alert did not take it. */
   isNowhere: boolean;
+  /** The alert has ended, and this one fired again for the same cause. */
+  again: Alert | undefined;
 }
 
 export function alertDetails(
@@ -80,6 +82,7 @@ export function alertDetails(
     if (value) fields.push({ name, value, inline });
   };
   add("State", stateLine(alert, late, at, facts.history), false);
+  add("Fired again", facts.again && `As ${facts.again.id}: \`/alerts show ${facts.again.id}\``, false);
   add("Posted", facts.isNowhere && "In no chat: its history has why", false);
   add("Severity", severity);
   add("Policy", signal.source.policyId && inline(signal.source.policyId));

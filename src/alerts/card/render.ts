@@ -4,6 +4,7 @@ import type { OutboundMessage } from "../../domain/chat/message.js";
 import { type Coming, comingOf } from "../coming.js";
 import { labelsOf } from "../matchers.js";
 import { Plan } from "../plan.js";
+import { firedAgain } from "../reexamine.js";
 import { isOfWoken } from "../steps/breach.js";
 import { routesFor } from "../steps/route.js";
 import { quietPages, waitingPages } from "../tell/pages/waiting-pages.js";
@@ -77,7 +78,9 @@ async function onlyOne(
 export async function renderDetails(alert: Alert, destination: string, telling: Telling): Promise<OutboundMessage> {
   const waiting = await waitingPages(alert, telling);
   const isNowhere = await isPostedNowhere(alert, telling);
-  return alertDetails(alert, { ...(await factsOf(alert, destination, [alert], telling)), waiting, isNowhere }, telling);
+  const facts = await factsOf(alert, destination, [alert], telling);
+  const again = await firedAgain(alert, telling.store);
+  return alertDetails(alert, { ...facts, waiting, isNowhere, again }, telling);
 }
 
 /** The next automatic messages of an alert as it is now. */

@@ -26,6 +26,12 @@ export function knownAs(ref: string, { people }: Pick<AlertsConfig, "people">): 
   return Object.entries(people).find(([, accounts]) => accounts.includes(ref))?.[0];
 }
 
+/** All accounts of the person with this one, this one first. */
+export function accountsWith(ref: string, { people }: Pick<AlertsConfig, "people">): string[] {
+  const own = Object.values(people).filter((accounts) => accounts.includes(ref));
+  return [...new Set([ref, ...own.flat()])];
+}
+
 /** `platform:id`, `platform:role:id` and `everyone`, each with the name to show. */
 export interface Mentioned {
   ref: string;

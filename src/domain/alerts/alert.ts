@@ -321,7 +321,8 @@ export interface Silence {
 
 export interface AlertFilter {
   open?: boolean;
-  assignee?: string;
+  /** Open alerts that one of these accounts has. */
+  assignees?: readonly string[];
   states?: readonly AlertState[];
   /** Only the alerts of this card. */
   cardId?: string;

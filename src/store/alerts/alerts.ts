@@ -63,7 +63,7 @@ export function createAlertStore(connection: Connection): AlertStore {
     "SELECT data FROM alerts WHERE is_open ORDER BY rank DESC, raised_at, id LIMIT ?",
   );
   const openOf = database.prepare<[string, number], AlertRecord>(
-    "SELECT data FROM alerts WHERE is_open AND assignee = ? ORDER BY rank DESC, raised_at, id LIMIT ?",
+    "SELECT data FROM alerts WHERE is_open AND assignee IN (SELECT value FROM json_each(?)) ORDER BY rank DESC, raised_at, id LIMIT ?",
   );
   const openAfter = database.prepare<[string, number], AlertRecord>(
     "SELECT data FROM alerts WHERE is_open AND id > ? ORDER BY id LIMIT ?",
@@ -137,7 +137,7 @@ export function createAlertStore(connection: Connection): AlertStore {
     get: (id) => read(() => maybe(byId.get(id))),
     latest: (fingerprint) => read(() => maybe(newest.get(fingerprint))),
     openWith: (prefix) => read(() => openWith.all(prefix, `${prefix}\u{10ffff}`).map(alertOf)),
-    list: ({ open: isOpenOnly, assignee, cardId, since, afterId, states, limit }) =>
+    list: ({ open: isOpenOnly, assignees, cardId, since, afterId, states, limit }) =>
       read(() => {
         const rows =
           cardId !== undefined
@@ -146,8 +146,8 @@ export function createAlertStore(connection: Connection): AlertStore {
               : onCardAfter.all(cardId, afterId, limit)
             : afterId !== undefined
               ? openAfter.all(afterId, limit)
-              : assignee !== undefined
-                ? openOf.all(assignee, limit)
+              : assignees !== undefined
+                ? openOf.all(JSON.stringify(assignees), limit)
                 : isOpenOnly
                   ? open.all(limit)
                   : all.all(since ?? 0, limit);
