@@ -26,106 +26,120 @@ interface Totals {
   changed: boolean;
 }
 
-export interface HookStatsWriter {
-  add(hook: string, at: number, outcome: Outcome, latencyMs: number): void;
-  /** Writes changed counts; inside the transaction of the dispatches. */
-  save(): void;
-  /** After a rollback. */
-  forget(): void;
+/** One hook in the batch under way. */
+interface RecentCounts {
+  hour: number;
+  counts: HourCounts;
+  total: Totals;
 }
 
-export function createHookStatsWriter(database: Database): HookStatsWriter {
-  const readHour = database.prepare<[string, number], { fires: number; failures: number; latencies: string }>(
-    "SELECT fires, failures, latencies FROM hook_hours WHERE hook = ? AND hour = ?",
-  );
-  const writeHour = database.prepare<[string, number, number, number, string]>(
-    "INSERT OR REPLACE INTO hook_hours (hook, hour, fires, failures, latencies) VALUES (?, ?, ?, ?, ?)",
-  );
-  const readTotals = database.prepare<[string], { fires: number; lastAt: number; lastOutcome: string }>(
-    "SELECT fires, last_at AS lastAt, last_outcome AS lastOutcome FROM hook_totals WHERE hook = ?",
-  );
-  const writeTotals = database.prepare<[string, number, number, string]>(
-    "INSERT OR REPLACE INTO hook_totals (hook, fires, last_at, last_outcome) VALUES (?, ?, ?, ?)",
-  );
+export class HookStatsWriter {
+  readonly #statements;
   /** By hour, by hook. */
-  const hours = new Map<number, Map<string, HourCounts>>();
-  const totals = new Map<string, Totals>();
+  readonly #hours = new Map<number, Map<string, HourCounts>>();
+  readonly #totals = new Map<string, Totals>();
+  #cached = 0;
+  /** Totals of the batch under way, keyed by its own texts: looking up the same object is several times quicker than an equal one. */
+  #recent = new Map<string, RecentCounts>();
 
-  let cached = 0;
-  const forgetHours = () => {
-    hours.clear();
-    cached = 0;
-  };
-  const hourOf = (hook: string, hour: number): HourCounts => {
-    let byHook = hours.get(hour);
+  constructor(database: Database) {
+    this.#statements = prepareStatements(database);
+  }
+
+  add(hook: string, at: number, outcome: Outcome, latencyMs: number): void {
+    const { counts: hour, total } = this.#recentOf(hook, at);
+    hour.fires++;
+    if (isFailure(outcome)) hour.failures++;
+    addLatency(hour.latencies, latencyMs);
+    hour.changed = true;
+    total.fires++;
+    if (at >= total.lastAt) {
+      total.lastAt = at;
+      total.lastOutcome = outcome;
+    }
+    total.changed = true;
+  }
+
+  /** Writes changed counts; inside the transaction of the dispatches. */
+  save(): void {
+    this.#recent = new Map();
+    const { writeHour, writeTotals } = this.#statements;
+    for (const byHook of this.#hours.values())
+      for (const counts of byHook.values()) {
+        if (!counts.changed) continue;
+        writeHour.run(counts.hook, counts.hour, counts.fires, counts.failures, JSON.stringify(counts.latencies));
+        counts.changed = false;
+      }
+    for (const [hook, counts] of this.#totals) {
+      if (!counts.changed) continue;
+      writeTotals.run(hook, counts.fires, counts.lastAt, counts.lastOutcome);
+      counts.changed = false;
+    }
+    if (this.#cached > MAX_CACHED) this.#forgetHours();
+  }
+
+  /** After a rollback. */
+  forget(): void {
+    this.#recent = new Map();
+    this.#forgetHours();
+    this.#totals.clear();
+  }
+
+  #forgetHours(): void {
+    this.#hours.clear();
+    this.#cached = 0;
+  }
+
+  #recentOf(hook: string, at: number): RecentCounts {
+    const hour = Math.floor(at / HOUR_MS);
+    let one = this.#recent.get(hook);
+    if (one?.hour !== hour) {
+      one = { hour, counts: this.#hourOf(hook, hour), total: this.#totalsOf(hook) };
+      this.#recent.set(hook, one);
+    }
+    return one;
+  }
+
+  #hourOf(hook: string, hour: number): HourCounts {
+    let byHook = this.#hours.get(hour);
     if (!byHook) {
       byHook = new Map();
-      hours.set(hour, byHook);
+      this.#hours.set(hour, byHook);
     }
     let counts = byHook.get(hook);
     if (!counts) {
-      const stored = readHour.get(hook, hour);
+      const stored = this.#statements.readHour.get(hook, hour);
       const latencies: Histogram = stored ? JSON.parse(stored.latencies) : {};
       counts = { hook, hour, fires: stored?.fires ?? 0, failures: stored?.failures ?? 0, latencies, changed: false };
       byHook.set(hook, counts);
-      cached++;
+      this.#cached++;
     }
     return counts;
-  };
-  const totalsOf = (hook: string): Totals => {
-    let counts = totals.get(hook);
+  }
+
+  #totalsOf(hook: string): Totals {
+    let counts = this.#totals.get(hook);
     if (!counts) {
-      counts = { fires: 0, lastAt: 0, lastOutcome: "", ...readTotals.get(hook), changed: false };
-      totals.set(hook, counts);
+      counts = { fires: 0, lastAt: 0, lastOutcome: "", ...this.#statements.readTotals.get(hook), changed: false };
+      this.#totals.set(hook, counts);
     }
     return counts;
-  };
+  }
+}
 
-  /** Totals of the batch under way, keyed by its own texts: looking up the same object is several times quicker than an equal one. */
-  let recent = new Map<string, { hour: number; counts: HourCounts; total: Totals }>();
-  const recentOf = (hook: string, at: number) => {
-    const hour = Math.floor(at / HOUR_MS);
-    let one = recent.get(hook);
-    if (one?.hour !== hour) {
-      one = { hour, counts: hourOf(hook, hour), total: totalsOf(hook) };
-      recent.set(hook, one);
-    }
-    return one;
-  };
-
+function prepareStatements(database: Database) {
   return {
-    add(hook, at, outcome, latencyMs) {
-      const { counts: hour, total } = recentOf(hook, at);
-      hour.fires++;
-      if (isFailure(outcome)) hour.failures++;
-      addLatency(hour.latencies, latencyMs);
-      hour.changed = true;
-      total.fires++;
-      if (at >= total.lastAt) {
-        total.lastAt = at;
-        total.lastOutcome = outcome;
-      }
-      total.changed = true;
-    },
-    save() {
-      recent = new Map();
-      for (const byHook of hours.values())
-        for (const counts of byHook.values()) {
-          if (!counts.changed) continue;
-          writeHour.run(counts.hook, counts.hour, counts.fires, counts.failures, JSON.stringify(counts.latencies));
-          counts.changed = false;
-        }
-      for (const [hook, counts] of totals) {
-        if (!counts.changed) continue;
-        writeTotals.run(hook, counts.fires, counts.lastAt, counts.lastOutcome);
-        counts.changed = false;
-      }
-      if (cached > MAX_CACHED) forgetHours();
-    },
-    forget() {
-      recent = new Map();
-      forgetHours();
-      totals.clear();
-    },
+    readHour: database.prepare<[string, number], { fires: number; failures: number; latencies: string }>(
+      "SELECT fires, failures, latencies FROM hook_hours WHERE hook = ? AND hour = ?",
+    ),
+    writeHour: database.prepare<[string, number, number, number, string]>(
+      "INSERT OR REPLACE INTO hook_hours (hook, hour, fires, failures, latencies) VALUES (?, ?, ?, ?, ?)",
+    ),
+    readTotals: database.prepare<[string], { fires: number; lastAt: number; lastOutcome: string }>(
+      "SELECT fires, last_at AS lastAt, last_outcome AS lastOutcome FROM hook_totals WHERE hook = ?",
+    ),
+    writeTotals: database.prepare<[string, number, number, string]>(
+      "INSERT OR REPLACE INTO hook_totals (hook, fires, last_at, last_outcome) VALUES (?, ?, ?, ?)",
+    ),
   };
 }

@@ -5,7 +5,7 @@ import type { Header } from "../../fast/pack/records.js";
 import { secretMask } from "../../lib/signing/secret.js";
 import { DAY_MS, HOUR_MS } from "../../lib/time/duration.js";
 import { historyError } from "../errors.js";
-import { createHookStatsWriter } from "./hook-stats-writer.js";
+import { HookStatsWriter } from "./hook-stats-writer.js";
 import type { JournalReply, JournalRequest, WriterFacts } from "./protocol.js";
 import { createSegmentWriter, type SegmentWriter } from "./segments.js";
 
@@ -54,7 +54,7 @@ export function createJournalWriter(database: Database, { file, session, secrets
 
 /** A transaction for a batch: its segment, the counts of its hooks, and that it is written. */
 function createWrite(database: Database, segments: SegmentWriter, session: string) {
-  const stats = createHookStatsWriter(database);
+  const stats = new HookStatsWriter(database);
   const setBatch = database.prepare<[string, number, number]>(
     `INSERT INTO batches (session, batch, at) VALUES (?, ?, ?)
      ON CONFLICT DO UPDATE SET batch = excluded.batch, at = excluded.at`,
