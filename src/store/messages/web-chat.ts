@@ -1,4 +1,5 @@
 /** The web chat's rooms and messages. A change to a message gets a new number; following the numbers is following the chat. */
+import type { Database } from "better-sqlite3";
 import type { Most, WebChatChange, WebChatMessage, WebChatStore, WebRoom } from "../../domain/store.js";
 import type { Connection } from "../connection.js";
 
@@ -37,61 +38,24 @@ type NewMessage = [
 
 const COLUMNS =
   "id, room_id, thread_id, user_id, user_name, text, body, reply_to_id, visible_to, at, edited_at, deleted_at";
+const VISIBLE = "(@readerId IS NULL OR visible_to IS NULL OR visible_to = @readerId)";
 
 export function createWebChat({ database, read, write }: Connection): WebChatStore {
-  const rooms = database.prepare<[], RoomRecord>(
-    "SELECT id, name, is_dm, owner_id FROM web_rooms ORDER BY is_dm, name, id",
-  );
-  const saveRoom = database.prepare<[string, string, number, string | null]>(
-    `INSERT INTO web_rooms (id, name, is_dm, owner_id) VALUES (?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET name = excluded.name, is_dm = excluded.is_dm, owner_id = excluded.owner_id`,
-  );
-  const insert = database.prepare<NewMessage>(
-    `INSERT INTO web_messages (room_id, thread_id, user_id, user_name, text, body, reply_to_id, visible_to, at, nonce)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-  );
-  const byNonce = database.prepare<[string], MessageRecord>(`SELECT ${COLUMNS} FROM web_messages WHERE nonce = ?`);
-  const firstChange = database.prepare<[number], { seq: number }>(
-    "SELECT min(seq) AS seq FROM web_changes WHERE message_id = ?",
-  );
-  const addChange = database.prepare<[number]>("INSERT INTO web_changes (message_id) VALUES (?)");
-  const byId = database.prepare<[number], MessageRecord>(`SELECT ${COLUMNS} FROM web_messages WHERE id = ?`);
-  const edit = database.prepare<[string, string | null, number | null, number], MessageRecord>(
-    `UPDATE web_messages SET text = ?, body = ?, edited_at = coalesce(?, edited_at) WHERE id = ? AND deleted_at IS NULL RETURNING ${COLUMNS}`,
-  );
-  // A deleted text is gone from the disk too; the row stays, so that pages learn of the deletion.
-  const remove = database.prepare<[number, number], MessageRecord>(
-    `UPDATE web_messages SET text = '', body = NULL, deleted_at = ? WHERE id = ? AND deleted_at IS NULL RETURNING ${COLUMNS}`,
-  );
-  const visible = "(@readerId IS NULL OR visible_to IS NULL OR visible_to = @readerId)";
-  const history = database.prepare<
-    [{ roomId: string; readerId: string | null; beforeId: number; rows: number }],
-    MessageRecord
-  >(
-    `SELECT ${COLUMNS} FROM web_messages
-     WHERE room_id = @roomId AND id < @beforeId AND deleted_at IS NULL AND ${visible} ORDER BY id DESC LIMIT @rows`,
-  );
-  const newest = database.prepare<[{ roomId: string; readerId: string }], { id: number }>(
-    `SELECT id FROM web_messages WHERE room_id = @roomId AND deleted_at IS NULL AND ${visible} ORDER BY id DESC LIMIT 1`,
-  );
-  const changes = database.prepare<[number, number], MessageRecord & { seq: number }>(
-    `SELECT seq, ${COLUMNS} FROM web_changes JOIN web_messages ON web_messages.id = message_id
-     WHERE seq > ? ORDER BY seq LIMIT ?`,
-  );
-  const lastSeq = database.prepare<[], { seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'web_changes'");
+  const statements = prepareStatements(database);
 
   const changeOf = (record: MessageRecord): WebChatChange => ({
-    seq: Number(addChange.run(record.id).lastInsertRowid),
+    seq: Number(statements.addChange.run(record.id).lastInsertRowid),
     message: toMessage(record),
   });
 
   return {
-    rooms: () => read(() => rooms.all().map(toRoom)),
-    saveRoom: ({ id, name, isDm, ownerId }) => write(() => void saveRoom.run(id, name, isDm ? 1 : 0, ownerId ?? null)),
+    rooms: () => read(() => statements.rooms.all().map(toRoom)),
+    saveRoom: ({ id, name, isDm, ownerId }) =>
+      write(() => void statements.saveRoom.run(id, name, isDm ? 1 : 0, ownerId ?? null)),
     post: (message, nonce) =>
       write(() => {
         const { roomId, threadId, userId, userName, text, body, replyToId, visibleTo, at } = message;
-        const { changes: added, lastInsertRowid } = insert.run(
+        const { changes: added, lastInsertRowid } = statements.insert.run(
           roomId,
           threadId ?? null,
           userId ?? null,
@@ -104,41 +68,41 @@ export function createWebChat({ database, read, write }: Connection): WebChatSto
           nonce,
         );
         if (added > 0) {
-          const seq = Number(addChange.run(Number(lastInsertRowid)).lastInsertRowid);
+          const seq = Number(statements.addChange.run(Number(lastInsertRowid)).lastInsertRowid);
           return { seq, message: { ...message, id: Number(lastInsertRowid) } };
         }
-        const first = byNonce.get(nonce);
+        const first = statements.byNonce.get(nonce);
         if (!first) throw new Error(`no message with nonce ${nonce}`);
-        return { seq: firstChange.get(first.id)?.seq ?? 0, message: toMessage(first) };
+        return { seq: statements.firstChange.get(first.id)?.seq ?? 0, message: toMessage(first) };
       }),
     edit: (id, { text, body, at }) =>
       write(() => {
-        const record = edit.get(text, body === undefined ? null : JSON.stringify(body), at ?? null, id);
+        const record = statements.edit.get(text, body === undefined ? null : JSON.stringify(body), at ?? null, id);
         return record && changeOf(record);
       }),
     remove: (id, at) =>
       write(() => {
-        const record = remove.get(at, id);
+        const record = statements.remove.get(at, id);
         return record && changeOf(record);
       }),
     get: (id) =>
       read(() => {
-        const record = byId.get(id);
+        const record = statements.byId.get(id);
         return record && toMessage(record);
       }),
     history: (roomId, { readerId, beforeId, ...most }) =>
       read(() => {
         const from = { roomId, readerId: readerId ?? null, beforeId: beforeId ?? Number.MAX_SAFE_INTEGER };
-        const { records, more } = firstOf(history.iterate({ ...from, rows: most.limit + 1 }), most);
+        const { records, more } = firstOf(statements.history.iterate({ ...from, rows: most.limit + 1 }), most);
         return { messages: records.map(toMessage).reverse(), more };
       }),
-    newestId: (roomId, readerId) => read(() => newest.get({ roomId, readerId })?.id),
+    newestId: (roomId, readerId) => read(() => statements.newest.get({ roomId, readerId })?.id),
     changesAfter: (seq, most) =>
       read(() => {
-        const { records, more } = firstOf(changes.iterate(seq, most.limit + 1), most);
+        const { records, more } = firstOf(statements.changes.iterate(seq, most.limit + 1), most);
         return { changes: records.map((record) => ({ seq: record.seq, message: toMessage(record) })), more };
       }),
-    lastSeq: () => read(() => lastSeq.get()?.seq ?? 0),
+    lastSeq: () => read(() => statements.lastSeq.get()?.seq ?? 0),
   };
 }
 
@@ -172,5 +136,47 @@ function toMessage(record: MessageRecord): WebChatMessage {
     visibleTo: record.visible_to ?? undefined,
     editedAt: record.edited_at ?? undefined,
     deletedAt: record.deleted_at ?? undefined,
+  };
+}
+
+function prepareStatements(database: Database) {
+  return {
+    rooms: database.prepare<[], RoomRecord>("SELECT id, name, is_dm, owner_id FROM web_rooms ORDER BY is_dm, name, id"),
+    saveRoom: database.prepare<[string, string, number, string | null]>(
+      `INSERT INTO web_rooms (id, name, is_dm, owner_id) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET name = excluded.name, is_dm = excluded.is_dm, owner_id = excluded.owner_id`,
+    ),
+    insert: database.prepare<NewMessage>(
+      `INSERT INTO web_messages (room_id, thread_id, user_id, user_name, text, body, reply_to_id, visible_to, at, nonce)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    ),
+    byNonce: database.prepare<[string], MessageRecord>(`SELECT ${COLUMNS} FROM web_messages WHERE nonce = ?`),
+    firstChange: database.prepare<[number], { seq: number }>(
+      "SELECT min(seq) AS seq FROM web_changes WHERE message_id = ?",
+    ),
+    addChange: database.prepare<[number]>("INSERT INTO web_changes (message_id) VALUES (?)"),
+    byId: database.prepare<[number], MessageRecord>(`SELECT ${COLUMNS} FROM web_messages WHERE id = ?`),
+    edit: database.prepare<[string, string | null, number | null, number], MessageRecord>(
+      `UPDATE web_messages SET text = ?, body = ?, edited_at = coalesce(?, edited_at) WHERE id = ? AND deleted_at IS NULL RETURNING ${COLUMNS}`,
+    ),
+    // A deleted text is gone from the disk too; the row stays, so that pages learn of the deletion.
+    remove: database.prepare<[number, number], MessageRecord>(
+      `UPDATE web_messages SET text = '', body = NULL, deleted_at = ? WHERE id = ? AND deleted_at IS NULL RETURNING ${COLUMNS}`,
+    ),
+    history: database.prepare<
+      [{ roomId: string; readerId: string | null; beforeId: number; rows: number }],
+      MessageRecord
+    >(
+      `SELECT ${COLUMNS} FROM web_messages
+       WHERE room_id = @roomId AND id < @beforeId AND deleted_at IS NULL AND ${VISIBLE} ORDER BY id DESC LIMIT @rows`,
+    ),
+    newest: database.prepare<[{ roomId: string; readerId: string }], { id: number }>(
+      `SELECT id FROM web_messages WHERE room_id = @roomId AND deleted_at IS NULL AND ${VISIBLE} ORDER BY id DESC LIMIT 1`,
+    ),
+    changes: database.prepare<[number, number], MessageRecord & { seq: number }>(
+      `SELECT seq, ${COLUMNS} FROM web_changes JOIN web_messages ON web_messages.id = message_id
+       WHERE seq > ? ORDER BY seq LIMIT ?`,
+    ),
+    lastSeq: database.prepare<[], { seq: number }>("SELECT seq FROM sqlite_sequence WHERE name = 'web_changes'"),
   };
 }
