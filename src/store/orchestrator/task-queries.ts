@@ -1,5 +1,6 @@
 /** Looking at tasks: queries for people, and queries for the next work of the orchestrator. */
 
+import type { Database } from "better-sqlite3";
 import { TASK_STATUSES, type Task, type TaskStatus } from "../../domain/orchestrator/task.js";
 import type { TaskFilter, TaskStore } from "../../domain/orchestrator/task-store.js";
 import type { Connection } from "../connection.js";
@@ -23,6 +24,39 @@ export function createTaskQueries({ database, read }: Connection): Queries {
   const counts = database.prepare<[], { status: TaskStatus; count: number }>(
     "SELECT status, count(*) AS count FROM tasks GROUP BY status",
   );
+  const nextDue = database.prepare<[number], { at: number | null }>(
+    "SELECT min(due_at) AS at FROM tasks WHERE due_at > ?",
+  );
+  const dependents = database.prepare<[string], { id: string }>(
+    "SELECT task_id AS id FROM task_dependencies WHERE depends_on = ?",
+  );
+  const stale = database.prepare<[string], TaskRecord>(
+    "SELECT data FROM tasks INDEXED BY tasks_leased WHERE lease_owner IS NOT NULL AND lease_owner <> ? AND status = 'in_progress'",
+  );
+  const dueTasks = createDueTasks(database);
+  return {
+    get: (id) =>
+      read(() => {
+        const row = get.get(id);
+        return row && taskOf(row);
+      }),
+    isKnown: (id) => get.get(id) !== undefined,
+    list: (filter) => read(() => listed(database, filter)),
+    open: (afterId, limit) => read(() => open.all(afterId, limit).map(taskOf)),
+    counts: () =>
+      read(() => {
+        const none = Object.fromEntries(TASK_STATUSES.map((status) => [status, 0])) as Record<TaskStatus, number>;
+        return Object.assign(none, Object.fromEntries(counts.all().map(({ status, count }) => [status, count])));
+      }),
+    due: (now, without, roomFor, limit) => read(() => dueTasks(now, JSON.stringify(without), roomFor, limit)),
+    nextDue: (now) => read(() => nextDue.get(now)?.at ?? undefined),
+    dependents: (id) => read(() => dependents.all(id).map((one) => one.id)),
+    stale: (owner) => read(() => stale.all(owner).map(taskOf)),
+  };
+}
+
+/** Tasks to look at, then tasks to start: of each assignee as many as there is room for. */
+function createDueTasks(database: Database) {
   const toLookAt = database.prepare<[number, string, number], TaskRecord>(
     `SELECT data FROM tasks INDEXED BY tasks_to_look_at WHERE due_at <= ? AND ${LOOKED_AT} AND id NOT IN (SELECT value FROM json_each(?))
      ORDER BY due_at LIMIT ?`,
@@ -36,36 +70,7 @@ export function createTaskQueries({ database, read }: Connection): Queries {
        AND id NOT IN (SELECT value FROM json_each(?))
      ORDER BY priority DESC, seq LIMIT ?`,
   );
-  const nextDue = database.prepare<[number], { at: number | null }>(
-    "SELECT min(due_at) AS at FROM tasks WHERE due_at > ?",
-  );
-  const dependents = database.prepare<[string], { id: string }>(
-    "SELECT task_id AS id FROM task_dependencies WHERE depends_on = ?",
-  );
-  const stale = database.prepare<[string], TaskRecord>(
-    "SELECT data FROM tasks INDEXED BY tasks_leased WHERE lease_owner IS NOT NULL AND lease_owner <> ? AND status = 'in_progress'",
-  );
-  return {
-    get: (id) =>
-      read(() => {
-        const row = get.get(id);
-        return row && taskOf(row);
-      }),
-    isKnown: (id) => get.get(id) !== undefined,
-    list: (filter) => read(() => listed(filter)),
-    open: (afterId, limit) => read(() => open.all(afterId, limit).map(taskOf)),
-    counts: () =>
-      read(() => {
-        const none = Object.fromEntries(TASK_STATUSES.map((status) => [status, 0])) as Record<TaskStatus, number>;
-        return Object.assign(none, Object.fromEntries(counts.all().map(({ status, count }) => [status, count])));
-      }),
-    due: (now, without, roomFor, limit) => read(() => dueNow(now, JSON.stringify(without), roomFor, limit)),
-    nextDue: (now) => read(() => nextDue.get(now)?.at ?? undefined),
-    dependents: (id) => read(() => dependents.all(id).map((one) => one.id)),
-    stale: (owner) => read(() => stale.all(owner).map(taskOf)),
-  };
-
-  function dueNow(now: number, without: string, roomFor: (assignTo: string) => number, limit: number): Task[] {
+  return (now: number, without: string, roomFor: (assignTo: string) => number, limit: number): Task[] => {
     const looked = toLookAt.all(now, without, limit).map(taskOf);
     const started: Task[] = [];
     for (let name = assigneeAfter.get("")?.name; name; name = assigneeAfter.get(name)?.name) {
@@ -75,32 +80,23 @@ export function createTaskQueries({ database, read }: Connection): Queries {
     // Within an assignee they are in order of creation; over all of them the sort keeps that for equal priorities.
     started.sort((a, b) => b.priority - a.priority || a.createdAt - b.createdAt);
     return [...looked, ...started].slice(0, limit);
-  }
+  };
+}
 
-  function listed({ status, missionId, group, assignTo, text, before, limit }: TaskFilter) {
-    const conditions: [sql: string, ...values: unknown[]][] = [
-      ...(status === undefined
-        ? []
-        : [["status IN (SELECT value FROM json_each(?))", JSON.stringify(status)] as [string, string]]),
-      ...(missionId === undefined ? [] : [["mission_id = ?", missionId] as [string, string]]),
-      ...(group === undefined ? [] : [["task_group = ?", group] as [string, string]]),
-      ...(assignTo === undefined ? [] : [["assign_to = ?", assignTo] as [string, string]]),
-      ...(text === undefined
-        ? []
-        : [
-            [
-              "(instr(lower(data ->> 'title'), lower(?)) OR instr(id, ?) OR lower(assign_to) = lower(?))",
-              text,
-              text,
-              text,
-            ] as [string, ...string[]],
-          ]),
-      ...(before === undefined ? [] : [["seq < (SELECT seq FROM tasks WHERE id = ?)", before] as [string, string]]),
-    ];
-    const where = conditions.length === 0 ? "" : `WHERE ${conditions.map(([sql]) => sql).join(" AND ")}`;
-    return database
-      .prepare<unknown[], TaskRecord>(`SELECT data FROM tasks ${where} ORDER BY seq DESC LIMIT ?`)
-      .all(...conditions.flatMap(([, ...values]) => values), limit)
-      .map(taskOf);
+function listed(database: Database, { status, missionId, group, assignTo, text, before, limit }: TaskFilter): Task[] {
+  const conditions: [sql: string, ...values: unknown[]][] = [];
+  if (status !== undefined) conditions.push(["status IN (SELECT value FROM json_each(?))", JSON.stringify(status)]);
+  if (missionId !== undefined) conditions.push(["mission_id = ?", missionId]);
+  if (group !== undefined) conditions.push(["task_group = ?", group]);
+  if (assignTo !== undefined) conditions.push(["assign_to = ?", assignTo]);
+  if (text !== undefined) {
+    const isFound = "(instr(lower(data ->> 'title'), lower(?)) OR instr(id, ?) OR lower(assign_to) = lower(?))";
+    conditions.push([isFound, text, text, text]);
   }
+  if (before !== undefined) conditions.push(["seq < (SELECT seq FROM tasks WHERE id = ?)", before]);
+  const where = conditions.length === 0 ? "" : `WHERE ${conditions.map(([sql]) => sql).join(" AND ")}`;
+  return database
+    .prepare<unknown[], TaskRecord>(`SELECT data FROM tasks ${where} ORDER BY seq DESC LIMIT ?`)
+    .all(...conditions.flatMap(([, ...values]) => values), limit)
+    .map(taskOf);
 }
