@@ -18,28 +18,22 @@ interface NoticeRecord {
   sent_at: number | null;
 }
 
-export function createNotices({
-  database,
-  read,
-  write,
-}: Connection): Pick<
+type NoticeQueries = Pick<
   AlertStore,
-  | "notices"
-  | "noticesDueAt"
+  "notices" | "noticesDueAt" | "unsettledNotices" | "postedWith" | "lastNotices" | "idsIn" | "noticesWith" | "lostPages"
+>;
+type NoticeChanges = Pick<
+  AlertStore,
   | "postponeNotices"
   | "assignNotices"
   | "removeNotices"
   | "noticesSent"
   | "requeueNotices"
   | "reviveNotices"
-  | "unsettledNotices"
   | "settleNotices"
-  | "postedWith"
-  | "lastNotices"
-  | "idsIn"
-  | "noticesWith"
-  | "lostPages"
-> {
+>;
+
+export function createNoticeQueries({ database, read }: Connection): NoticeQueries {
   const waiting = database.prepare<[string, number], NoticeRecord>(
     `SELECT id, alert_id, destination, kind, key, words, mentions, due_at, delivery_id, sent_at FROM alert_notices
      WHERE destination = ? AND NOT is_sent ORDER BY id LIMIT ?`,
@@ -47,23 +41,6 @@ export function createNotices({
   const dueAt = database.prepare<[string, number], NoticeRecord>(
     `SELECT id, alert_id, destination, kind, key, words, mentions, due_at, delivery_id, sent_at FROM alert_notices
      WHERE destination = ? AND due_at = ? AND (delivery_id IS NOT NULL OR NOT is_sent) ORDER BY id`,
-  );
-  const postpone = database.prepare<[number, number]>(
-    "UPDATE alert_notices SET due_at = ? WHERE id = ? AND NOT is_sent",
-  );
-  const assign = database.prepare<[string | null, number, number, number]>(
-    "UPDATE alert_notices SET delivery_id = ?, is_sent = ?, is_settled = ? WHERE id = ? AND NOT is_sent",
-  );
-  const remove = database.prepare<[number]>("DELETE FROM alert_notices WHERE id = ? AND NOT is_sent");
-  const sent = database.prepare<[number, number]>(
-    "UPDATE alert_notices SET is_sent = 1, sent_at = coalesce(sent_at, ?) WHERE id = ?",
-  );
-  const requeue = database.prepare<[number]>(
-    "UPDATE alert_notices SET is_sent = 0, delivery_id = NULL WHERE id = ? AND NOT is_settled",
-  );
-  const revive = database.prepare<[string], { destination: string }>(
-    `UPDATE alert_notices SET is_sent = 0, is_settled = 0, delivery_id = NULL WHERE delivery_id = ? AND kind = 'escalation'
-     RETURNING destination`,
   );
   const unsettled = database.prepare<[string, number], NoticeRecord>(
     `SELECT id, alert_id, destination, kind, key, words, mentions, due_at, delivery_id, sent_at FROM alert_notices
@@ -91,10 +68,38 @@ export function createNotices({
      WHERE kind = 'escalation' AND delivery_id IN
        (SELECT id FROM deliveries WHERE ${IS_EXCEPTION} AND status IN ('dead', 'held')) ORDER BY id DESC LIMIT 100`,
   );
-  const settle = database.prepare<[number]>("UPDATE alert_notices SET is_settled = 1 WHERE id = ?");
   return {
     notices: (destination, limit) => read(() => waiting.all(destination, limit).map(noticeOf)),
     noticesDueAt: (destination, at) => read(() => dueAt.all(destination, at).map(noticeOf)),
+    unsettledNotices: (destination) => read(() => unsettled.all(destination, UNSETTLED_MAX).map(noticeOf)),
+    postedWith: (alertId, destination) => read(() => postedWith.all(alertId, destination).map(noticeOf)),
+    lastNotices: (destination) => read(() => last.all(destination).map(noticeOf)),
+    idsIn: (deliveryId) => read(() => idsIn.all(deliveryId).map(({ id }) => id)),
+    noticesWith: (alertId, key) => read(() => withKey.all(alertId, key, `${key}:`, `${key};`).map(noticeOf)),
+    lostPages: () => read(() => lostPages.all().map(noticeOf)),
+  };
+}
+
+export function createNoticeChanges({ database, write }: Connection): NoticeChanges {
+  const postpone = database.prepare<[number, number]>(
+    "UPDATE alert_notices SET due_at = ? WHERE id = ? AND NOT is_sent",
+  );
+  const assign = database.prepare<[string | null, number, number, number]>(
+    "UPDATE alert_notices SET delivery_id = ?, is_sent = ?, is_settled = ? WHERE id = ? AND NOT is_sent",
+  );
+  const remove = database.prepare<[number]>("DELETE FROM alert_notices WHERE id = ? AND NOT is_sent");
+  const sent = database.prepare<[number, number]>(
+    "UPDATE alert_notices SET is_sent = 1, sent_at = coalesce(sent_at, ?) WHERE id = ?",
+  );
+  const requeue = database.prepare<[number]>(
+    "UPDATE alert_notices SET is_sent = 0, delivery_id = NULL WHERE id = ? AND NOT is_settled",
+  );
+  const revive = database.prepare<[string], { destination: string }>(
+    `UPDATE alert_notices SET is_sent = 0, is_settled = 0, delivery_id = NULL WHERE delivery_id = ? AND kind = 'escalation'
+     RETURNING destination`,
+  );
+  const settle = database.prepare<[number]>("UPDATE alert_notices SET is_settled = 1 WHERE id = ?");
+  return {
     postponeNotices: (ids, at) =>
       write(() => {
         for (const id of ids) postpone.run(at, id);
@@ -118,12 +123,6 @@ export function createNotices({
       }),
     reviveNotices: (deliveryId) =>
       write(() => [...new Set(revive.all(deliveryId).map(({ destination }) => destination))]),
-    unsettledNotices: (destination) => read(() => unsettled.all(destination, UNSETTLED_MAX).map(noticeOf)),
-    postedWith: (alertId, destination) => read(() => postedWith.all(alertId, destination).map(noticeOf)),
-    lastNotices: (destination) => read(() => last.all(destination).map(noticeOf)),
-    idsIn: (deliveryId) => read(() => idsIn.all(deliveryId).map(({ id }) => id)),
-    noticesWith: (alertId, key) => read(() => withKey.all(alertId, key, `${key}:`, `${key};`).map(noticeOf)),
-    lostPages: () => read(() => lostPages.all().map(noticeOf)),
     settleNotices: (ids) =>
       write(() => {
         for (const id of ids) settle.run(id);
