@@ -35,7 +35,7 @@ import { assembleAlerts, repliedToAlert, tellingAlerts } from "./parts/alerts.js
 import { createDeliveryLinks } from "./parts/delivery-links.js";
 import { isWithAdmin } from "./parts/direct.js";
 import { endCause } from "./parts/end-cause.js";
-import { copiesOf, linksOf } from "./parts/links.js";
+import { answersOf, copiesOf, linksOf } from "./parts/links.js";
 import { assembleMissions, type MissionAssembly, plansOf, startMission, surroundings } from "./parts/missions.js";
 import { assembleOrchestrator } from "./parts/orchestrator.js";
 import { assembleRegistry } from "./parts/registry.js";
@@ -171,7 +171,11 @@ export class Parts extends OnGround {
   readonly placeName = placeNames(this.ground.config, (platform) => this.#traitsOf(platform));
   readonly #linkOf = linksOf(this.ground.store, this.#posted);
   readonly #linkTo: LinkTo = (at, ...message) => this.#traitsOf(at.platform)?.linkTo?.(at, ...message);
-  readonly #copyOf = copiesOf(this.ground.store, { placeName: this.placeName, linkTo: this.#linkTo });
+  readonly #around = {
+    linkOf: this.#linkOf,
+    copyOf: copiesOf(this.ground.store, { placeName: this.placeName, linkTo: this.#linkTo }),
+    answerOf: answersOf(this.ground.store),
+  };
   readonly alerts: Alerts = assembleAlerts({
     config: this.ground.config,
     env: this.ground.env,
@@ -182,7 +186,7 @@ export class Parts extends OnGround {
     adapters: this.ground.platforms.all,
     linkTo: this.#posted.linkTo,
     placeName: this.placeName,
-    standing: (clockId) => standingOf(this.sla.desk, clockId, this.#linkOf, this.#copyOf),
+    standing: (clockId) => standingOf(this.sla.desk, clockId, this.#around),
     end: (alert, by, reason) => endCause(alert, by, reason, this.sla.desk),
     taken: (alert, by, role) => {
       const { tasks, orchestrator, sla } = this;

@@ -65,6 +65,7 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
     [isOpen(state) && unreachedOf(alert, route, facts.waits, at)],
     [signal.runbook && `Runbook: ${inline(signal.runbook)}`],
     [chat],
+    [isOpen(state) && answerLine(facts.standing, at)],
     [isOpen(state) && late?.pausedFor === undefined && copyLine(facts.standing, entity)],
   ].map((line) => (Array.isArray(line) ? line.filter(Boolean).join(" ") : line));
   const url = urlOf(entity?.link);
@@ -248,6 +249,20 @@ export function copyLine(standing: ClockStanding | undefined, entity: Alert["sig
   return isDm
     ? `Direct message: reply to ${shown}, or write to the person yourself (then More…, End conversation).`
     : `To answer, reply to ${shown}.`;
+}
+
+/** An answer that was written and did not end the wait: without it, the next person would write a second one. */
+export function answerLine(standing: ClockStanding | undefined, at: At): string | undefined {
+  const { answer } = standing ?? {};
+  if (answer === undefined) return undefined;
+  const whose = answer.by === undefined ? "A hook's answer" : `${inline(answer.by, 60)}'s answer`;
+  const next = {
+    in_doubt: `may have arrived: look in the chat, then \`/outbox release ${answer.deliveryId}\``,
+    held: `is held: \`/outbox release ${answer.deliveryId}\` sends it`,
+    given_up: `did not arrive: \`/outbox retry ${answer.deliveryId}\` sends it again`,
+    waiting: "waits to be sent",
+  }[answer.state];
+  return `${whose} of ${at(answer.at, "T")} ${next}.`;
 }
 
 const DIRECT_MESSAGE =

@@ -12,6 +12,7 @@ import { nextStepOf } from "../urging.js";
 import {
   type Around,
   type At,
+  answerLine,
   type CardFacts,
   copyLine,
   headline,
@@ -97,7 +98,8 @@ export function alertDetails(
   }
   const owner = ownerOf(alert, facts.standing, around);
   add("Owner", owner ? inline(owner) : isOpen(state) && "none");
-  add("Answer", isOpen(state) && copyLine(facts.standing, entity), false);
+  const toAnswer = [answerLine(facts.standing, at), copyLine(facts.standing, entity)].filter(Boolean).join("\n\n");
+  add("Answer", isOpen(state) && toAnswer, false);
   add("Source", signal.source.kind !== "sla" && inline(signal.source.kind));
   add("Quiet", isOpen(state) && facts.quiet && quietOf(facts.quiet, at), false);
   add(

@@ -9,11 +9,11 @@ import { groupBy } from "../../lib/group-by.js";
 import { newId } from "../../lib/id.js";
 import { tokensInWords } from "../../lib/markdown/tokens.js";
 import { zoneOf } from "../business-hours.js";
-import { chatLink, copyLine, headline, lateOf, quoteOf, wordsOf } from "../card/alert-card.js";
+import { answerLine, chatLink, copyLine, headline, lateOf, quoteOf, wordsOf } from "../card/alert-card.js";
 import { alertLine } from "../card/alert-line.js";
 import { cardButtons } from "../card/buttons.js";
 import { standingOf } from "../card/standing.js";
-import { inline, markOf, NAMED, titleOf } from "../card/words.js";
+import { inline, markOf, moment, NAMED, titleOf } from "../card/words.js";
 import { defaultDestination } from "../config.js";
 import { isInPage, isOfWoken, wokenText } from "../steps/breach.js";
 import { isInstead, isPageKey, lostKey, stepIn, stepNumber } from "../steps/escalate.js";
@@ -443,6 +443,7 @@ async function aboutOne(alert: Alert, sayings: readonly Saying[], telling: Telli
     // Its title does not name what has happened.
     alert.signal.source.kind === "gateway" && isOpen(alert.state) && inline(telling.mask(alert.signal.reason), 500),
     alert.signal.runbook && `Runbook: ${inline(alert.signal.runbook)}`,
+    answerLine(standing, (ms, style) => moment(ms, telling.config.destinations[destination]?.timezone, style)),
     standing?.copy && copyLine(standing, entity),
     `${inline(saidOf(sayings, alert, telling.clock.now()))}.${latenessOf(sayings, telling)} \`${alert.id}\``,
   ];

@@ -2,10 +2,11 @@
 
 import { waitingSince } from "../../alerts/sla/conversations/after-sight.js";
 import type { LinkTo, PlaceName } from "../../alerts/sla/conversations/as-entity.js";
-import type { ClockStanding } from "../../domain/alerts/alert-signal.js";
+import type { ClockStanding, UnsureAnswer } from "../../domain/alerts/alert-signal.js";
 import type { WatchedEntity } from "../../domain/alerts/watched.js";
 import { formatAddress } from "../../domain/chat/address.js";
-import type { Store } from "../../domain/store.js";
+import { isInDoubt } from "../../domain/deliveries/given-up.js";
+import { type Delivery, isUnderWay, type Store } from "../../domain/store.js";
 import { missionCardId } from "../../orchestrator/missions/missions.js";
 import type { DeliveryLinks } from "./delivery-links.js";
 
@@ -26,6 +27,34 @@ export function copiesOf({ sla, links }: Pick<Store, "sla" | "links">, { placeNa
       link: linkTo(address, messageId, undefined),
     };
   };
+}
+
+export type AnswerOf = (entity: Pick<WatchedEntity, "type" | "id">) => Promise<UnsureAnswer | undefined>;
+
+/** An answer to a message that still waits is among the newest deliveries of its conversation. */
+const RECENT = 20;
+
+/** The newest answer to the message of a conversation that waits: it was written, and the wait does not end before it has arrived. */
+export function answersOf({ sla, outbox }: Pick<Store, "sla" | "outbox">): AnswerOf {
+  return async ({ type, id }) => {
+    const known = type === "conversation" ? await sla.caseById(id) : undefined;
+    const waiting = known && waitingSince(known);
+    if (known === undefined || waiting === undefined) return undefined;
+    const { inboxId: since = 0 } = waiting;
+    const deliveries = await outbox.list({ conversation: formatAddress(known.address), limit: RECENT });
+    const answer = deliveries.find(({ sight }) => sight?.kind === "said" && (sight.inboxId ?? 0) >= since);
+    const state = answer && stateOf(answer);
+    if (answer === undefined || state === undefined) return undefined;
+    return { deliveryId: answer.id, state, at: answer.createdAt, by: answer.sight?.name };
+  };
+}
+
+/** Undefined for an answer that arrived, and for one that will not be sent: a hook or an operator decided that. */
+function stateOf(answer: Delivery): UnsureAnswer["state"] | undefined {
+  if (isUnderWay(answer)) return "waiting";
+  if (isInDoubt(answer)) return "in_doubt";
+  if (answer.status === "held") return "held";
+  return answer.status === "dead" ? "given_up" : undefined;
 }
 
 interface CopyDeps {

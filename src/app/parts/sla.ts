@@ -18,7 +18,7 @@ import type { MissionDesk } from "../../orchestrator/missions/missions.js";
 import { watchedMission } from "../../orchestrator/missions/watched.js";
 import type { Orchestrator } from "../../orchestrator/orchestrator.js";
 import { watchedOf } from "../../orchestrator/tasks/watched.js";
-import type { CopyOf, LinkOf } from "./links.js";
+import type { AnswerOf, CopyOf, LinkOf } from "./links.js";
 
 const PAGE = 500;
 
@@ -105,8 +105,7 @@ async function linked(entity: WatchedEntity, linkOf: LinkOf): Promise<WatchedEnt
 export async function standingOf(
   desk: Pick<SlaDesk, "find" | "standOf">,
   clockId: string,
-  linkOf: LinkOf,
-  copyOf: CopyOf,
+  { linkOf, copyOf, answerOf }: { linkOf: LinkOf; copyOf: CopyOf; answerOf: AnswerOf },
 ): Promise<ClockStanding | undefined> {
   const [view] = await desk.find(clockId);
   if (view?.clock.id !== clockId) return undefined;
@@ -121,6 +120,7 @@ export async function standingOf(
     given: desk.standOf(clock),
     extension: extensionText(clock),
     copy: await copyOf(clock.entity),
+    answer: await answerOf(clock.entity),
     dueAt: clock.dueAt,
     pausedFor: clock.pausedFor,
   };

@@ -63,8 +63,20 @@ export interface ClockStanding {
   addedMs?: number | undefined;
   /** The chat to which the waiting message was copied: a reply there reaches the customer. `link`: where its platform has links. */
   copy?: { place: string; link?: string | undefined } | undefined;
+  /** The newest answer to the customer, if it was written and did not arrive for certain. */
+  answer?: UnsureAnswer | undefined;
   /** `20 s + 30 s given by Olga`; absent when people added nothing. */
   extension?: string | undefined;
+}
+
+/** `in_doubt`: the customer may have read it. `held`: a hook keeps it. `given_up`: it is a dead letter. `waiting`: it is still being sent. */
+export interface UnsureAnswer {
+  deliveryId: string;
+  state: "in_doubt" | "held" | "given_up" | "waiting";
+  /** ms since the epoch, when it was written. */
+  at: number;
+  /** The name of its author; absent where a hook answered. */
+  by?: string | undefined;
 }
 
 /** Resolves when the alert is on disk; the same signal twice changes nothing. */
