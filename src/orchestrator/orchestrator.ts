@@ -135,7 +135,7 @@ class TaskOrchestrator implements Omit<Orchestrator, keyof Requests> {
       logger,
     });
     const transitions = createTransitions({ store, registry, attempts, committed: this.#committed, clock });
-    const finish = createFinish(transitions, config, clock);
+    const finish = createFinish({ transitions, config, clock });
     this.requests = { ...transitions, ...finish, ...createAsked({ ...deps, transitions, finish }) };
     this.#arrivals = createArrivals({ store, amend: transitions.amend, chat, nameOf, logger });
     this.#runEnds = createRunEnds({ keyValue, finish });
