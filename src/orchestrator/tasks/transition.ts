@@ -75,148 +75,172 @@ const REQUESTED: Partial<Record<TaskStatus, string>> = {
 };
 
 export function createTransitions(deps: TransitionDeps): Transitions {
-  const { store, attempts, committed, clock } = deps;
+  return {
+    transition: (id, request) => changeState(id, request, deps),
+    hold: (id, veto, request) => holdTask(id, veto, request, deps),
+    amend: (id, actor, what) => amendTask(id, actor, what, deps),
+    need: (id) => needTask(id, deps),
+  };
+}
 
-  async function transition(id: string, request: TransitionRequest): Promise<Transitioned> {
-    let asked: { about: string; changes: Changes } | undefined;
-    for (let conflict = 0; conflict < MAX_CONFLICTS; conflict++) {
-      const task = await need(id);
-      if (request.still !== undefined && !request.still(task)) return { kind: "stale", task };
-      if (!mayBecome(task.status, request.to)) throw illegal(task, request.to);
-      const about = `${task.status} ${task.run?.id ?? ""}`;
-      if (asked?.about !== about) {
-        const answer = await askHooks(deps, task, moved(task, request), request);
-        if (answer.kind === "veto") return vetoed(task, answer, request);
-        asked = { about, changes: answer.changes };
-      }
-      const next = withChanges(moved(task, request), asked.changes);
-      if (await write(task, next, eventOf(task, next, request), request.timing?.(next) ?? {}))
-        return { kind: "moved", task: next };
+async function changeState(id: string, request: TransitionRequest, deps: TransitionDeps): Promise<Transitioned> {
+  let asked: { about: string; changes: Changes } | undefined;
+  for (let conflict = 0; conflict < MAX_CONFLICTS; conflict++) {
+    const task = await needTask(id, deps);
+    if (request.still !== undefined && !request.still(task)) return { kind: "stale", task };
+    if (!mayBecome(task.status, request.to)) throw illegal(task, request.to);
+    const about = `${task.status} ${task.run?.id ?? ""}`;
+    if (asked?.about !== about) {
+      const answer = await askHooks(deps, task, movedTask(task, request, deps), request);
+      if (answer.kind === "veto") return withVeto(task, answer, request, deps);
+      asked = { about, changes: answer.changes };
     }
-    throw busy(id);
+    const next = withChanges(movedTask(task, request, deps), asked.changes);
+    const event = transitionEvent(task, next, request, deps);
+    if (await writeChange(task, next, event, request.timing?.(next) ?? {}, deps)) return { kind: "moved", task: next };
   }
+  throw busy(id);
+}
 
-  async function vetoed(
-    task: Task,
-    { point, by, reason, crashes }: Veto,
-    request: TransitionRequest,
-  ): Promise<Transitioned> {
-    const veto = { point, by, reason, crashes };
-    switch (request.onVeto) {
-      case "leave":
-        return { kind: "vetoed", task, ...veto };
-      case "hold":
-        return { kind: "vetoed", task: await hold(task.id, veto, request), ...veto };
-      case "refuse": {
-        const actor = { by, reason, cause: request.actor.cause };
-        const note = noteOf(task, veto, request);
-        const amended = await amend(task.id, actor, { kind: "refused", note });
-        return { kind: "vetoed", task: amended, ...veto };
-      }
+/** Does with a veto what the request wants. */
+async function withVeto(
+  task: Task,
+  { point, by, reason, crashes }: Veto,
+  request: TransitionRequest,
+  deps: TransitionDeps,
+): Promise<Transitioned> {
+  const veto = { point, by, reason, crashes };
+  switch (request.onVeto) {
+    case "leave":
+      return { kind: "vetoed", task, ...veto };
+    case "hold":
+      return { kind: "vetoed", task: await holdTask(task.id, veto, request, deps), ...veto };
+    case "refuse": {
+      const actor = { by, reason, cause: request.actor.cause };
+      const note = noteOf(task, veto, request);
+      const amended = await amendTask(task.id, actor, { kind: "refused", note }, deps);
+      return { kind: "vetoed", task: amended, ...veto };
     }
   }
+}
 
-  /** Into `blocked`, or, where the table has no such way, a mark on the state that it is in. */
-  async function hold(id: string, veto: Veto, request: Omit<TransitionRequest, "onVeto">): Promise<Task> {
-    const { point, by, reason, crashes } = veto;
-    const isCrash = crashes !== undefined;
-    for (let conflict = 0; conflict < MAX_CONFLICTS; conflict++) {
-      const task = await need(id);
-      if (request.still !== undefined && !request.still(task)) return task;
-      const kind = isCrash ? "interruption" : "veto";
-      const mark: TaskHold = { kind, point, by, reason, at: clock.now(), wanted: request.to };
-      const to = mayBecome(task.status, "blocked") ? "blocked" : task.status;
-      const wanted = withChanges(task, { ...request.change?.(task), run: undefined });
-      const next = withChanges(wanted, {
-        version: task.version + 1,
-        status: to,
-        changedAt: to === task.status ? task.changedAt : clock.now(),
-        hold: mark,
-        reason: isCrash
-          ? `${reason}: a person has to decide what to do`
-          : `${REQUESTED[request.to] ?? `the change to ${request.to.replaceAll("_", " ")}`} vetoed by ${by}: ${reason}`,
-      });
-      const event: TaskEvent = {
-        ...entry(task, { by, reason, ...causeOf(request.actor) }),
-        kind: to === task.status ? "refused" : "transition",
-        from: task.status,
-        to,
-        note: noteOf(task, veto, request),
-      };
-      if (await write(task, next, event, {})) return next;
-    }
-    throw busy(id);
-  }
-
-  async function amend(id: string, actor: Actor, what: Amendment): Promise<Task> {
-    for (let conflict = 0; conflict < MAX_CONFLICTS; conflict++) {
-      const task = await need(id);
-      if (what.still !== undefined && !what.still(task)) return task;
-      const next = withChanges(task, { ...what.change?.(task), version: task.version + 1 });
-      const timing = what.timing?.(next) ?? { keepsDue: true };
-      if (await write(task, next, { ...entry(task, actor), kind: what.kind, note: what.note }, timing)) return next;
-    }
-    throw busy(id);
-  }
-
-  async function write(task: Task, next: Task, event: TaskEvent, timing: TaskTiming): Promise<boolean> {
-    const writing = store.commit(next, event, timing, afterChange(event, next));
-    // Written or not, the version that hooks were asked about has ended, and the dispatches about that version with it.
-    const forgetting = attempts.forget(task.id);
-    const isWritten = await writing;
-    if (isWritten) committed(event, next, task);
-    await forgetting;
-    return isWritten;
-  }
-
-  async function need(id: string): Promise<Task> {
-    const task = await store.get(id);
-    if (task !== undefined) return task;
-    throw new HookgateError({
-      code: "TASK_UNKNOWN",
-      message: `There is no task "${id}".`,
-      hint: "/task list shows them.",
-    });
-  }
-
-  function moved(task: Task, request: TransitionRequest): Task {
-    const now = clock.now();
-    return withChanges(task, {
-      hold: undefined,
-      interrupted: GOES_ON.has(request.to) ? task.interrupted : undefined,
-      ...request.change?.(task),
+/** Into `blocked`, or, where the table has no such way, a mark on the state that it is in. */
+async function holdTask(
+  id: string,
+  veto: Veto,
+  request: Omit<TransitionRequest, "onVeto">,
+  deps: TransitionDeps,
+): Promise<Task> {
+  const { point, by, reason, crashes } = veto;
+  const { clock } = deps;
+  const isCrash = crashes !== undefined;
+  for (let conflict = 0; conflict < MAX_CONFLICTS; conflict++) {
+    const task = await needTask(id, deps);
+    if (request.still !== undefined && !request.still(task)) return task;
+    const kind = isCrash ? "interruption" : "veto";
+    const mark: TaskHold = { kind, point, by, reason, at: clock.now(), wanted: request.to };
+    const to = mayBecome(task.status, "blocked") ? "blocked" : task.status;
+    const wanted = withChanges(task, { ...request.change?.(task), run: undefined });
+    const next = withChanges(wanted, {
       version: task.version + 1,
-      status: request.to,
-      changedAt: now,
-      reason: request.actor.reason,
-      endedAt: isEnded(request.to) ? now : undefined,
+      status: to,
+      changedAt: to === task.status ? task.changedAt : clock.now(),
+      hold: mark,
+      reason: isCrash
+        ? `${reason}: a person has to decide what to do`
+        : `${REQUESTED[request.to] ?? `the change to ${request.to.replaceAll("_", " ")}`} vetoed by ${by}: ${reason}`,
     });
-  }
-
-  function eventOf(task: Task, next: Task, { to, actor, point }: TransitionRequest): TaskEvent {
-    return {
-      ...entry(task, { ...actor, reason: next.reason ?? actor.reason }),
-      kind: "transition",
+    const event: TaskEvent = {
+      ...historyEntry(task, { by, reason, ...causeOf(request.actor) }, deps),
+      kind: to === task.status ? "refused" : "transition",
       from: task.status,
       to,
-      attempt: next.attempt,
-      points: point && [point],
+      note: noteOf(task, veto, request),
     };
+    if (await writeChange(task, next, event, {}, deps)) return next;
   }
+  throw busy(id);
+}
 
-  function entry(task: Task, actor: Actor): Omit<TaskEvent, "kind"> {
-    return {
-      id: `${task.id}:${task.version + 1}`,
-      taskId: task.id,
-      at: clock.now(),
-      by: actor.by,
-      reason: actor.reason,
-      ...causeOf(actor),
-      attempt: task.attempt,
-    };
+async function amendTask(id: string, actor: Actor, what: Amendment, deps: TransitionDeps): Promise<Task> {
+  for (let conflict = 0; conflict < MAX_CONFLICTS; conflict++) {
+    const task = await needTask(id, deps);
+    if (what.still !== undefined && !what.still(task)) return task;
+    const next = withChanges(task, { ...what.change?.(task), version: task.version + 1 });
+    const timing = what.timing?.(next) ?? { keepsDue: true };
+    const event: TaskEvent = { ...historyEntry(task, actor, deps), kind: what.kind, note: what.note };
+    if (await writeChange(task, next, event, timing, deps)) return next;
   }
+  throw busy(id);
+}
 
-  return { transition, hold, amend, need };
+async function writeChange(
+  task: Task,
+  next: Task,
+  event: TaskEvent,
+  timing: TaskTiming,
+  { store, attempts, committed }: TransitionDeps,
+): Promise<boolean> {
+  const writing = store.commit(next, event, timing, afterChange(event, next));
+  // Written or not, the version that hooks were asked about has ended, and the dispatches about that version with it.
+  const forgetting = attempts.forget(task.id);
+  const isWritten = await writing;
+  if (isWritten) committed(event, next, task);
+  await forgetting;
+  return isWritten;
+}
+
+async function needTask(id: string, { store }: TransitionDeps): Promise<Task> {
+  const task = await store.get(id);
+  if (task !== undefined) return task;
+  throw new HookgateError({
+    code: "TASK_UNKNOWN",
+    message: `There is no task "${id}".`,
+    hint: "/task list shows them.",
+  });
+}
+
+/** The task in the requested state, as it is before hooks are asked. */
+function movedTask(task: Task, request: TransitionRequest, { clock }: TransitionDeps): Task {
+  const now = clock.now();
+  return withChanges(task, {
+    hold: undefined,
+    interrupted: GOES_ON.has(request.to) ? task.interrupted : undefined,
+    ...request.change?.(task),
+    version: task.version + 1,
+    status: request.to,
+    changedAt: now,
+    reason: request.actor.reason,
+    endedAt: isEnded(request.to) ? now : undefined,
+  });
+}
+
+function transitionEvent(
+  task: Task,
+  next: Task,
+  { to, actor, point }: TransitionRequest,
+  deps: TransitionDeps,
+): TaskEvent {
+  return {
+    ...historyEntry(task, { ...actor, reason: next.reason ?? actor.reason }, deps),
+    kind: "transition",
+    from: task.status,
+    to,
+    attempt: next.attempt,
+    points: point && [point],
+  };
+}
+
+function historyEntry(task: Task, actor: Actor, { clock }: TransitionDeps): Omit<TaskEvent, "kind"> {
+  return {
+    id: `${task.id}:${task.version + 1}`,
+    taskId: task.id,
+    at: clock.now(),
+    by: actor.by,
+    reason: actor.reason,
+    ...causeOf(actor),
+    attempt: task.attempt,
+  };
 }
 
 function noteOf(
