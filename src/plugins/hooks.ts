@@ -101,46 +101,9 @@ export type PluginPoint<M extends Model, Payload, Result> = { readonly name: Plu
     });
 
 export function pluginHooks(deps: ApiDeps, stage: Stage): PluginHooks {
-  const { id, registry, pointsAside } = deps;
-  const add = (
-    model: StagedHook["model"],
-    hook: string,
-    phase: string,
-    options: RegisterOptions,
-    handler: Handler,
-    attach: StagedHook["attach"],
-  ): Unregister => {
-    refuseOld(id, stage);
-    // Invalid arguments fail here, in the plugin's own line.
-    const what = typeof hook === "string" ? undefined : `expected the name of a point, got ${shown(hook)}`;
-    if (what !== undefined)
-      throw invalid(id, `${model === "any" ? "register" : `register${REGISTERS[model]}`}: ${what}`);
-    checkPlain(id, hook, options);
-    if (options.critical === true) deps.onCritical();
-    const point = pointsAside.findLast(({ name }) => name === hook) ?? registry.point(hook);
-    const isAsync = isAsyncFunction(handler);
-    const name = hookId(id, hook, phase, options, stage);
-    const place = errorPlace(new Error("registered here"));
-    const pointsBefore = stage.points.length;
-    const given = { id: name, hook, phase, model, isAsync, place, pointsBefore, options, handler, attach };
-    const check = (at: HookPoint) => checkHook(at, given);
-    const fit = { point, warnings: check(point) };
-    // A lifecycle handler gets its context only.
-    const running: Handler = (first, second) =>
-      inStage(stage, { plugin: id, hookId: name }, second ?? first, () => handler(first, second));
-    const staged: StagedHook = { ...given, fit, check, handler: running };
-    if (stage.live) {
-      for (const warning of warningsOf(staged)) deps.logger.warn({ plugin: id }, `plugin "${id}": ${warning}`);
-      return stage.live.add(staged);
-    }
-    stage.hooks.push(staged);
-    // Also works when the version is at work by then.
-    return () => {
-      const at = stage.hooks.indexOf(staged);
-      if (at >= 0) stage.hooks.splice(at, 1);
-      stage.live?.remove(staged);
-    };
-  };
+  const { id, registry } = deps;
+  // Bound: a stack holds ten frames, and another function between would keep the plugin's own line out of it.
+  const add = addHook.bind(undefined, deps, stage);
   // `full` was checked by `checkHook`. The relay holds the handler of the current version; it was checked against the same hook name when
   // it was registered.
   return {
@@ -191,30 +154,79 @@ export function pluginHooks(deps: ApiDeps, stage: Stage): PluginHooks {
         return registry.register({ ...registration, ...full, handler: relayed } as typeof registration);
       });
     },
-    declare(spec) {
-      refuseOld(id, stage);
-      const isSpec = typeof spec === "object" && spec !== null;
-      if (!isSpec || typeof spec.name !== "string")
-        throw new HookgateError({
-          code: "HOOK_POINT_INVALID",
-          message: `declare: ${isSpec ? `name: expected text, got ${shown(spec.name)}` : `expected { name, model, payload, summary, example }, got ${shown(spec)}`}`,
-        });
-      const name: PluginPointName = `plugin:${id}:${spec.name.replace(`plugin:${id}:`, "")}`;
-      if (stage.points.some((point) => point.name === name))
-        throw new HookgateError({
-          code: "HOOK_POINT_TAKEN",
-          message: `Hook point "${name}": this plugin declares it already.`,
-          hint: "Keep what the first `declare` returned, or choose another name.",
-        });
-      const point = definePoint({ ...spec, name });
-      if (stage.live) stage.live.declare(point);
-      else {
-        stage.points.push(point);
-        pointsAside.push(point);
-      }
-      return firing(point, deps, stage) as never;
-    },
+    declare: (spec) => firing(declarePoint(spec, deps, stage), deps, stage) as never,
   };
+}
+
+function addHook(
+  deps: ApiDeps,
+  stage: Stage,
+  model: StagedHook["model"],
+  hook: string,
+  phase: string,
+  options: RegisterOptions,
+  handler: Handler,
+  attach: StagedHook["attach"],
+): Unregister {
+  const { id, registry, pointsAside } = deps;
+  refuseOld(id, stage);
+  // Invalid arguments fail here, in the plugin's own line.
+  const what = typeof hook === "string" ? undefined : `expected the name of a point, got ${shown(hook)}`;
+  if (what !== undefined) throw invalid(id, `${model === "any" ? "register" : `register${REGISTERS[model]}`}: ${what}`);
+  checkPlain(id, hook, options);
+  if (options.critical === true) deps.onCritical();
+  const point = pointsAside.findLast(({ name }) => name === hook) ?? registry.point(hook);
+  const isAsync = isAsyncFunction(handler);
+  const name = hookId(id, hook, phase, options, stage);
+  const place = errorPlace(new Error("registered here"));
+  const pointsBefore = stage.points.length;
+  const given = { id: name, hook, phase, model, isAsync, place, pointsBefore, options, handler, attach };
+  const check = (at: HookPoint) => checkHook(at, given);
+  const fit = { point, warnings: check(point) };
+  // A lifecycle handler gets its context only.
+  const running: Handler = (first, second) =>
+    inStage(stage, { plugin: id, hookId: name }, second ?? first, () => handler(first, second));
+  const staged: StagedHook = { ...given, fit, check, handler: running };
+  if (stage.live) {
+    for (const warning of warningsOf(staged)) deps.logger.warn({ plugin: id }, `plugin "${id}": ${warning}`);
+    return stage.live.add(staged);
+  }
+  stage.hooks.push(staged);
+  // Also works when the version is at work by then.
+  return () => {
+    const at = stage.hooks.indexOf(staged);
+    if (at >= 0) stage.hooks.splice(at, 1);
+    stage.live?.remove(staged);
+  };
+}
+
+function declarePoint(
+  spec: PointSpec<string, Exclude<Model, "turn">, z.ZodType, z.ZodType>,
+  deps: ApiDeps,
+  stage: Stage,
+): HookPoint<PluginPointName> {
+  const { id, pointsAside } = deps;
+  refuseOld(id, stage);
+  const isSpec = typeof spec === "object" && spec !== null;
+  if (!isSpec || typeof spec.name !== "string")
+    throw new HookgateError({
+      code: "HOOK_POINT_INVALID",
+      message: `declare: ${isSpec ? `name: expected text, got ${shown(spec.name)}` : `expected { name, model, payload, summary, example }, got ${shown(spec)}`}`,
+    });
+  const name: PluginPointName = `plugin:${id}:${spec.name.replace(`plugin:${id}:`, "")}`;
+  if (stage.points.some((point) => point.name === name))
+    throw new HookgateError({
+      code: "HOOK_POINT_TAKEN",
+      message: `Hook point "${name}": this plugin declares it already.`,
+      hint: "Keep what the first `declare` returned, or choose another name.",
+    });
+  const point = definePoint({ ...spec, name });
+  if (stage.live) stage.live.declare(point);
+  else {
+    stage.points.push(point);
+    pointsAside.push(point);
+  }
+  return point;
 }
 
 /** The function that fires a declared point. `declare` types it. */
