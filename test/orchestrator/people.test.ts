@@ -183,8 +183,11 @@ describe("a task for a person", () => {
     });
     await say(app, ORIGIN, "/task add will Call the customer");
     const [id = ""] = /\bt_\w+/.exec(JSON.stringify(await cardIn(app, ORIGIN, OWNER_TOKEN, "Not delivered"))) ?? [];
-    const [, cardId = ""] = /\/outbox retry (d_\w+)/.exec((await app.command(`/task show ${id}`)).text) ?? [];
-    await app.command(`/outbox purge ${cardId} yes=true`);
+    const cardId = await until(
+      async () => /\/outbox retry (d_\w+)/.exec((await app.command(`/task show ${id}`)).text)?.[1],
+      "the card's id",
+    );
+    expect((await app.command(`/outbox purge ${cardId} yes=true`)).text).toContain("urged");
     // The advice to retry would be refused.
     const shown = await until(async () => {
       const { text } = await app.command(`/task show ${id}`);
