@@ -9,7 +9,7 @@ import type { CommandDeps } from "./deps.js";
 import { actOnTask, isWorker, isWorkersTurn, type TaskAction } from "./tasks/act.js";
 import { addTask } from "./tasks/add.js";
 import { cancelMany, statesToCancel } from "./tasks/cancel-many.js";
-import { needTasks, type TaskDesk, textOf } from "./tasks/desk.js";
+import { needTasks, type TaskDesk, textOf, withNames } from "./tasks/desk.js";
 import { listTasks } from "./tasks/list.js";
 import { showTask } from "./tasks/show.js";
 
@@ -63,12 +63,18 @@ export const task = defineCommand({
   roles:
     "Without a role, you can only use `show`, `start`, `done`, `decline`, `ask` and `note`, on a task that was given to you. Otherwise `list`, `add` and `show` require the role viewer, and all other actions the role operator; a runner may require a higher role.",
   actions: {
-    list: { summary: "Open tasks", run: (deps, context) => listTasks(needTasks(deps), context, deps.clock.now()) },
+    list: {
+      summary: "Open tasks",
+      run: async (deps, context) => listTasks(await withNames(deps), context, deps.clock.now()),
+    },
     add: {
       summary: "Create a task for a runner or a person",
       run: (deps, context) => addTask(deps, context, { to: "id", title: "text" }),
     },
-    show: { summary: "One task in full", run: (deps, context) => showTask(needTasks(deps), context, deps.clock.now()) },
+    show: {
+      summary: "One task in full",
+      run: async (deps, context) => showTask(await withNames(deps), context, deps.clock.now()),
+    },
     start: { summary: "Start a draft, or a task that was given to you", run: act("start") },
     approve: { summary: "Approve a task that waits for approval", run: act("approve") },
     done: { summary: "Report a task as done", run: act("done") },
@@ -126,7 +132,8 @@ export const task = defineCommand({
 });
 
 function act(action: TaskAction) {
-  return (deps: CommandDeps, context: CommandContext) => actOnTask(needTasks(deps), context, action, deps.clock);
+  return async (deps: CommandDeps, context: CommandContext) =>
+    actOnTask(await withNames(deps), context, action, deps.clock);
 }
 
 async function cancel(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {

@@ -6,9 +6,9 @@ import { parseDuration } from "../../src/lib/time/duration.js";
 import { answer, badUsage, choosing, commandButton, missing } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
 import { code, plain } from "../show/text.js";
-import { actorOf, assigneeFrom, mayHearHere, needTasks, type TaskDesk, textOf } from "./desk.js";
+import { actorOf, assigneeFrom, mayHearHere, type TaskDesk, textOf, withNames } from "./desk.js";
 import { expectationsFrom } from "./expect.js";
-import { taskData } from "./rows.js";
+import { nameOf, taskData } from "./rows.js";
 import { whenOf } from "./when.js";
 
 const MAX_TITLE = 300;
@@ -21,7 +21,7 @@ export async function addTask(
 ): Promise<CommandAnswer> {
   const { options, operator, causeId, attempt, at } = context;
   context.need("viewer");
-  const desk = needTasks(deps);
+  const desk = await withNames(deps);
   const to = textOf(options[names.to]);
   const title = textOf(options[names.title]);
   if (to !== undefined && title === undefined && names.to === "id" && !isSomebody(desk, to))
@@ -45,14 +45,14 @@ export async function addTask(
   });
   const task = await choosing(names.to, to ?? "me", creating);
   return answer({
-    text: [`✓ Added **${plain(task.title, 120)}**, for ${whoText(task.assignTo, operator)}.\n${code(task.id)}`],
+    text: [`✓ Added **${plain(task.title, 120)}**, for ${whoText(task.assignTo, operator, desk)}.\n${code(task.id)}`],
     data: taskData(task, mayHearHere(desk, context, task)),
     buttons: [[commandButton("Show", `/task show ${task.id}`)]],
   });
 }
 
-function whoText(assignTo: string, operator: Operator): string {
-  return assignTo === assigneeFrom("me", operator) ? "you" : plain(assignTo.replace(/^person:/, ""));
+function whoText(assignTo: string, operator: Operator, desk: TaskDesk): string {
+  return assignTo === assigneeFrom("me", operator) ? "you" : plain(nameOf(assignTo, desk));
 }
 
 function isSomebody(desk: TaskDesk, name: string): boolean {

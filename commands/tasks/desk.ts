@@ -1,8 +1,10 @@
 /** The parts that the commands about tasks use and share. */
 import type { Address } from "../../src/domain/chat/address.js";
+import { auditedNames } from "../../src/domain/chat/audited-names.js";
 import { hasRole, type Operator, type Role } from "../../src/domain/chat/identity.js";
 import type { Expectation } from "../../src/domain/orchestrator/expectation.js";
 import type { Actor, Task } from "../../src/domain/orchestrator/task.js";
+import type { Store } from "../../src/domain/store.js";
 import { type CommandContext, UnclearOption } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Orchestrator } from "../../src/orchestrator/orchestrator.js";
@@ -61,6 +63,13 @@ const MAX_NAMED = 500;
 export function needTasks({ tasks }: { tasks?: TaskDesk }): TaskDesk {
   if (tasks !== undefined) return tasks;
   throw new HookgateError({ code: "NOT_HERE", message: "Tasks are not available here." });
+}
+
+/** Names people also by the names under which they gave commands. */
+export async function withNames(deps: { tasks?: TaskDesk; store: Pick<Store, "audit"> }): Promise<TaskDesk> {
+  const desk = needTasks(deps);
+  const names = await auditedNames(deps.store);
+  return { ...desk, nameOf: (ref) => desk.nameOf(ref) ?? (names.get(ref) || undefined) };
 }
 
 /** `operator`: without a role, other tasks are not shown. */

@@ -73,6 +73,9 @@ export async function listTasks(desk: TaskDesk, context: CommandContext, now: nu
 
 const stateOf = (task: Task): string => (undeliveredCard(task) ? "⚠ not delivered" : task.status.replaceAll("_", " "));
 
+/** The longest id of an account fits: people whose names are not known are told apart by its end. */
+const LONGEST_WHO = 28;
+
 /** A terminal has room for a table. */
 function tableOf(tasks: readonly Task[], desk: TaskDesk, now: number, context: CommandContext): string {
   return table(
@@ -80,7 +83,7 @@ function tableOf(tasks: readonly Task[], desk: TaskDesk, now: number, context: C
       { title: "id", maxCharacters: 40 },
       { title: "task", maxCharacters: 60 },
       { title: "state" },
-      { title: "who", maxCharacters: 20 },
+      { title: "who", maxCharacters: LONGEST_WHO },
       { title: "due" },
       { title: "since (UTC)" },
     ],

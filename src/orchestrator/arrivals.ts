@@ -18,7 +18,7 @@ export interface ArrivalDeps {
   amend: Transitions["amend"];
   chat: Pick<OrchestratorDeps["chat"], "fateOf" | "wasPurged" | "send">;
   /** The name that people use for `platform:id`. */
-  nameOf(ref: string): string;
+  nameOfPerson(ref: string): Promise<string>;
   logger: Logger;
 }
 
@@ -29,7 +29,7 @@ export interface Arrivals {
   check(): void;
 }
 
-export function createArrivals({ store, amend, chat, nameOf, logger }: ArrivalDeps): Arrivals {
+export function createArrivals({ store, amend, chat, nameOfPerson, logger }: ArrivalDeps): Arrivals {
   const watched = new Set<string>();
   let isChecking = false;
 
@@ -54,7 +54,7 @@ export function createArrivals({ store, amend, chat, nameOf, logger }: ArrivalDe
     const words = undelivered === undefined ? "delivered" : undeliveredWords({ ...card, undelivered });
     const { address, title, owner = task.assignTo } = task;
     if (address && undelivered && status !== "purged" && formatAddress(address) !== formatAddress(card.at)) {
-      const whom = plainLine(nameOf(owner.replace(/^person:/, "")), LONGEST_NAME);
+      const whom = plainLine(await nameOfPerson(owner.replace(/^person:/, "")), LONGEST_NAME);
       const text = `⚠️ **${plainLine(title, LONGEST_TITLE)}** did not reach ${whom}: ${words} ${nextStep(task)}`;
       const cause = { kind: "task", id: taskId, depth: task.cause?.depth ?? 0 } as const;
       await chat.send(address, { text }, { cause, deliveryId: `d_${taskId}_u${task.version}` });

@@ -56,6 +56,8 @@ export interface OrchestratorDeps {
   mask(text: string): string;
   /** The name that people use for an account `platform:id`. */
   nameOf?(ref: string): string | undefined;
+  /** The name under which the account gave commands, for one that has no name in the settings. */
+  commandName?(ref: string): Promise<string | undefined>;
   /**
    * The role of the only reader of this chat; operator where others read along, or where it is not known who reads. Absent: always
    * operator.

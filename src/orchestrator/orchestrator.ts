@@ -102,6 +102,7 @@ class TaskOrchestrator implements Omit<Orchestrator, keyof Requests> {
   constructor(deps: OrchestratorDeps) {
     const { config, store, registry, attempts, keyValue, pending, chat, clock, logger } = deps;
     const nameOf = (ref: string) => deps.nameOf?.(ref) ?? ref;
+    const nameOfPerson = async (ref: string) => deps.nameOf?.(ref) ?? (await deps.commandName?.(ref)) ?? ref;
     this.#deps = deps;
     this.store = store;
     this.#running = createRunning({
@@ -119,6 +120,7 @@ class TaskOrchestrator implements Omit<Orchestrator, keyof Requests> {
       roleToHear: (task) => roleToHear(task, config()),
       readerRole: (at) => deps.readerRole?.(at) ?? "operator",
       nameOf,
+      nameOfPerson,
       clock,
       logger,
     });
@@ -137,7 +139,7 @@ class TaskOrchestrator implements Omit<Orchestrator, keyof Requests> {
     const transitions = createTransitions({ store, registry, attempts, committed: this.#committed, clock });
     const finish = createFinish({ transitions, config, clock });
     this.requests = { ...transitions, ...finish, ...createAsked({ ...deps, transitions, finish }) };
-    this.#arrivals = createArrivals({ store, amend: transitions.amend, chat, nameOf, logger });
+    this.#arrivals = createArrivals({ store, amend: transitions.amend, chat, nameOfPerson, logger });
     this.#runEnds = createRunEnds({ keyValue, finish });
     this.#rooms = createRooms(config, () => this.#wakeDispatch());
     const stepDeps = {

@@ -33,6 +33,7 @@ export interface ShowDeps {
   readerRole(at: Address): Role;
   /** The name that people use for `platform:id`. */
   nameOf(ref: string): string;
+  nameOfPerson(ref: string): Promise<string>;
   clock: Clock;
   logger: Logger;
 }
@@ -153,7 +154,7 @@ class ShownCards implements Show {
   }
 
   async #messageOf(task: Task, card: TaskCard): Promise<OutboundMessage> {
-    const { progressOf, roleToHear, readerRole, nameOf, clock, logger } = this.#deps;
+    const { progressOf, roleToHear, readerRole, nameOf, nameOfPerson, clock, logger } = this.#deps;
     const progress = progressOf(task.id);
     const roleNeeded = roleToHear(task);
     // People are given work with the access of an operator, regardless of their own role.
@@ -166,6 +167,11 @@ class ShownCards implements Show {
     const kept = isOpen && !card.person && (await this.#output.keep(task, card, progress).catch(unshown));
     // Nothing else may change before the card is posted.
     if (kept === "later") this.progressed(task.id);
+    const whom = (task.owner ?? task.assignTo).replace(/^person:/, "");
+    const known = await nameOfPerson(whom);
+    // The first command of a person is in the audit log only at its end.
+    const [, creator, creatorName = known] = /^(\S+) \((.+)\)$/s.exec(task.createdBy) ?? [];
+    const name = known === whom && creator === whom ? creatorName : known;
     return cardOf({
       task,
       progress,
@@ -174,7 +180,7 @@ class ShownCards implements Show {
       roleNeeded,
       hasOutput: kept !== true,
       now: clock.now(),
-      nameOf,
+      nameOf: (ref) => (ref === whom ? name : nameOf(ref)),
     });
   }
 }

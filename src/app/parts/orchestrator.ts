@@ -6,6 +6,7 @@ import type { Environment } from "../../config/env.js";
 import type { Config } from "../../config/schema.js";
 import type { EntityChanged } from "../../domain/alerts/watched.js";
 import { formatAddress } from "../../domain/chat/address.js";
+import { auditedNames } from "../../domain/chat/audited-names.js";
 import { hasRole, highestRole, type Operator, type Role } from "../../domain/chat/identity.js";
 import { wasPurged } from "../../domain/deliveries/purges.js";
 import type { Models } from "../../domain/model.js";
@@ -97,6 +98,8 @@ export function assembleOrchestrator(deps: OrchestratorAppDeps): {
     folder: dirname(resolve(deps.file)),
     mask: deps.mask,
     nameOf: (ref) => accountName(config, ref),
+    // Runners have no account.
+    commandName: async (ref) => (ref.includes(":") ? (await auditedNames(store)).get(ref) || undefined : undefined),
     readerRole(at) {
       const [platform = "", userId = ""] = directPerson(at)?.split(":") ?? [];
       return highestRole(["operator", deps.roleOf(platform, userId) ?? "operator"]);

@@ -1,5 +1,6 @@
 /** The values of a command's options, list by list: for completion while a person types, and for a person who left one out. */
 import { stateWord } from "../../domain/alerts/alert.js";
+import { auditedNames } from "../../domain/chat/audited-names.js";
 import type { Choice, ChoiceList, OptionSpec, OptionValue } from "../../domain/chat/command.js";
 import type { Operator } from "../../domain/chat/identity.js";
 import { isGateOpen, type Mission, OPEN_MISSION_STATUSES } from "../../domain/orchestrator/mission.js";
@@ -143,16 +144,12 @@ const missionChoice = ({ id, title, status }: Mission): Choice => ({
 });
 
 /** People who did something of late, by their names. */
-async function auditedPeople({ audit }: Deps["store"]): Promise<Choice[]> {
-  const names = new Map<string, string>();
-  for (const { operator } of await audit.list({ limit: NEWEST_ENTRIES })) {
-    const account = `${operator.platform}:${operator.userId}`;
-    if (!names.has(account)) names.set(account, operator.displayName ?? "");
-  }
-  return [...names].map(([value, name]) => ({ name: name === "" ? value : `${name} · ${value}`, value }));
+async function auditedPeople(store: Deps["store"]): Promise<Choice[]> {
+  return [...(await auditedNames(store))].map(([value, name]) => ({
+    name: name === "" ? value : `${name} · ${value}`,
+    value,
+  }));
 }
-
-const NEWEST_ENTRIES = 1_000;
 
 /** The gates of the mission that the line names, else of all; shut ones first. */
 function gatesOf(missions: readonly Mission[], named: OptionValue | undefined): Choice[] {
