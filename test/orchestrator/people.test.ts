@@ -187,7 +187,7 @@ describe("a task for a person", () => {
       async () => /\/outbox retry (d_\w+)/.exec((await app.command(`/task show ${id}`)).text)?.[1],
       "the card's id",
     );
-    expect((await app.command(`/outbox purge ${cardId} yes=true`)).text).toContain("urged");
+    expect((await app.command(`/outbox purge ${cardId} yes=true`)).text).toBe("1 message deleted.");
     // The advice to retry would be refused.
     const shown = await until(async () => {
       const { text } = await app.command(`/task show ${id}`);
