@@ -31,9 +31,12 @@ export interface Arrivals {
 
 export function createArrivals({ store, amend, chat, nameOfPerson, logger }: ArrivalDeps): Arrivals {
   const watched = new Set<string>();
+  /** Tasks whose card was gone at the last check: the audit names its purge a moment after that. */
+  const gone = new Set<string>();
   let isChecking = false;
 
   function watch(task: Task): void {
+    gone.delete(task.id);
     if (personsCard(task) === undefined) watched.delete(task.id);
     else watched.add(task.id);
   }
@@ -74,6 +77,7 @@ export function createArrivals({ store, amend, chat, nameOfPerson, logger }: Arr
   /** The end of a card that did not arrive, when it is not in the outbox any more. */
   async function deletedCard({ id, createdAt }: Task, { id: cardId, undelivered }: TaskCard) {
     if (undelivered === undefined) return undefined;
+    if (!gone.delete(id)) return void gone.add(id);
     // A retention deletes the delivery too: its state does not change after that, and the note on the task stays true.
     watched.delete(id);
     return (await chat.wasPurged(cardId, createdAt)) ? ({ status: "purged", reason: undefined } as const) : undefined;
