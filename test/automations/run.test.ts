@@ -210,8 +210,8 @@ hooks:
     expect((await live.ended("busy")).statusReason).toBe("concurrency: 1 of 1 running");
     expect((await live.ended("rated", 2)).statusReason).toBe("rate: at most 1 run in an hour");
     expect(await why("asks")).toContain("all places (automations.max_running: 2) are taken: ");
-    // A stored run waits under the cap, so its cooldown is what would refuse it.
-    expect(await why("busy")).toContain("left of 1 h");
+    // As the run above was refused.
+    expect(await why("busy")).toContain("**concurrency** would refuse it now: 1 of 1 running");
     live.write("go", "");
     await other;
     await live.ended("busy", 2);

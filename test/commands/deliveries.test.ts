@@ -165,7 +165,7 @@ describe("a number that is no row of /runs", () => {
       };
       await desk.store.inbox.accept({ kind: "message", eventId: "7", message }, `web:web:${chatId}`, now(), true);
     }
-    const { shown } = await desk.say("/run 7");
+    const { shown } = await desk.say("/run 7", { source: "cli" });
     expect(shown).toMatch(/^No row 7 of `\/runs` was shown to you here lately.*\n\n2 chats have a message `7`/);
   });
 });
