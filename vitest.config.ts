@@ -16,8 +16,8 @@ const OWN = [
 const common = {
   setupFiles: ["test/support/fast-check.ts", "test/support/each-file.ts"],
   // Bounds for what hangs; generous, because machines are slow and shared.
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
 };
 
 export default defineConfig({

@@ -49,7 +49,7 @@ it("killed at random moments, each alert has one card and one escalation, which 
   let killedMidway = 0;
   for (let n = 0; n < KILLS; n++) {
     const one = start();
-    await until(() => output.includes("ready"), "the product being up", 60_000);
+    await until(() => output.includes("ready"), "the product being up");
     await new Promise((resolve) => setTimeout(resolve, random() * 500));
     if (!output.includes("raised")) killedMidway++;
     one.kill("SIGKILL");
@@ -57,7 +57,7 @@ it("killed at random moments, each alert has one card and one escalation, which 
   }
   expect(killedMidway).toBeGreaterThan(0);
   start();
-  await until(() => output.includes("raised"), "all being raised", 60_000);
+  await until(() => output.includes("raised"), "all being raised");
   const messages = async (): Promise<Shown[]> => {
     const answer = await fetch(`http://127.0.0.1:${port}/api/rooms/general/messages?limit=200`, {
       headers: { authorization: "Bearer the-token-of-the-owner-0001" },

@@ -25,7 +25,7 @@ beforeAll(async () => {
       },
     ],
   });
-}, 60_000);
+}, 120_000);
 afterAll(() => product.close());
 
 const database = () => openSqlite(join(product.folder, "data/hookgate.db"));
@@ -103,6 +103,6 @@ it("are ended with the reason, and everything behind them is run", { timeout: 60
   expect(((await listed.json()) as { runs: unknown[] }).runs).toHaveLength(5);
   // Nor does a damaged message or delivery, in front of everything of its conversation.
   await product.say("who hears this?");
-  await until(async () => (await product.messages()).some(({ text }) => text === "heard"), "the answer", 20_000);
+  await until(async () => (await product.messages()).some(({ text }) => text === "heard"), "the answer");
   expect(product.output()).toMatch(/an inbox message was given up[\s\S]*a delivery was given up: .*d(amaged)/);
 });

@@ -41,4 +41,4 @@ test("every hook point of the catalogue takes a hook, which runs with its payloa
       odd.push({ point: point.name, phase, status: run.status, reason: run.statusReason, output });
   }
   expect(odd).toEqual([]);
-}, 60_000);
+}, 120_000);

@@ -31,7 +31,7 @@ describe("hooks that start each other through files", { timeout: 120_000 }, () =
     const live = await liveApp({ "hookgate.yaml": config("mktemp pong/XXXXXXXX"), "pong/begin": "" });
     live.write("ping/by-hand", "x");
     const ids = ["ping", "pong"];
-    await until(() => heldOf(live, ids).length > 0, "the loop being held", 60_000);
+    await until(() => heldOf(live, ids).length > 0, "the loop being held");
     const rounds = await ran(live, "ping");
     expect(rounds).toBeGreaterThan(3);
     expect(rounds).toBeLessThan(20);
@@ -53,7 +53,7 @@ describe("hooks that start each other through files", { timeout: 120_000 }, () =
 
     await live.post("/api/command", { line: `/hooks enable ${id}` });
     await until(async () => (await ran(live, id)) > before, "it running again");
-    await until(() => heldOf(live, ids).length > 0, "it being held again", 60_000);
+    await until(() => heldOf(live, ids).length > 0, "it being held again");
     // Both may be held at the same moment.
     await until(async () => (await notices(live)).length > 1, "the second notice");
     const again = heldOf(live, ids)[0]?.hookId ?? "";
@@ -73,7 +73,7 @@ describe("hooks that start each other through files", { timeout: 120_000 }, () =
       `hooks:\n  - { id: self, trigger: { files: { paths: self, debounce: 50ms${more} } }, when_busy: queue, max_queued: 1000, run: { shell: { sh: "tr -d '\\n' >> self.seen; echo >> self.seen; echo x >> self/out.log" } } }\n`;
     const live = await liveApp({ "hookgate.yaml": hook(""), "self/before": "" });
     live.write("self/a.txt", "by hand");
-    await until(() => heldOf(live, ["self"]).length > 0, "the loop being held", 60_000);
+    await until(() => heldOf(live, ["self"]).length > 0, "the loop being held");
     live.write("self/b.txt", "meanwhile");
     await wait(500);
     await live.stop();
@@ -81,7 +81,7 @@ describe("hooks that start each other through files", { timeout: 120_000 }, () =
     live.write("hookgate.yaml", hook(", ignore: '**/*.log'"));
     await live.start();
     const seen = () => live.file("self.seen");
-    await until(() => seen().includes("b.txt") && seen().includes("c.txt"), "both changes", 30_000);
+    await until(() => seen().includes("b.txt") && seen().includes("c.txt"), "both changes");
     expect(heldOf(live, ["self"])).toEqual([]);
     expect(seen().match(/before/g)).toBeNull();
   });
@@ -125,7 +125,7 @@ ${watching("late", detached("sleep 0.5; mktemp late/XXXXXXXX"))}`,
     const before = Object.fromEntries([...ids, "end"].map((id) => [`${id}/before`, ""]));
     const live = await liveApp({ "hookgate.yaml": `hooks:\n${hooks.join("")}`, ...before });
     live.write("link1/file", "by hand");
-    await until(() => heldOf(live, ["link10"]).length > 0, "the tenth being held", 60_000);
+    await until(() => heldOf(live, ["link10"]).length > 0, "the tenth being held");
     expect(heldOf(live, ["link10"])[0]?.message).toContain("9 hooks start each other through files (link1 → link2 →");
     expect(await ran(live, "link9")).toBe(1);
     expect(await live.runs("link10")).toEqual([]);

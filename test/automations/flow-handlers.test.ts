@@ -110,7 +110,7 @@ beforeAll(async () => {
       'export const echo = ({ message }) => ({ decision: "claim", reply: message.text });',
     ].join("\n"),
   );
-}, 90_000);
+}, 120_000);
 afterAll(async () => {
   await product.close();
   await endpoint.close();
@@ -245,5 +245,5 @@ describe("a definition that cannot work", () => {
     } finally {
       await broken.close();
     }
-  }, 60_000);
+  }, 120_000);
 });

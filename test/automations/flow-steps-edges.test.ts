@@ -127,7 +127,7 @@ beforeAll(async () => {
     const bodies: Record<string, string> = { "/full": "words", "/broken": "", "/long": "x".repeat(200_000) };
     response.writeHead(request.path === "/broken" ? 500 : 200).end(bodies[request.path] ?? "");
   });
-}, 60_000);
+}, 120_000);
 afterAll(async () => {
   await gateway.close();
   await endpoint.close();

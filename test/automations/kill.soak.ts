@@ -39,7 +39,7 @@ it("every message has its run, which has ended, and is done once where it was no
     await started.start();
     await started.ready();
   }
-  await until(() => said.every((text) => lines("log").includes(text)), "every message noted", 60_000);
+  await until(() => said.every((text) => lines("log").includes(text)), "every message noted");
   await started.stop();
   const runs = started.runs("noter");
   expect(runs.map(({ status }) => status)).toEqual(said.map(() => "succeeded"));
@@ -86,5 +86,5 @@ it("of many programs in flight each ends, none twice, and no program is left", a
   const ends = lines("ends");
   expect(new Set(ends).size).toBe(LIVES * 12);
   for (const { id, attempt } of all()) expect(ends.filter((one) => one === id).length).toBeLessThanOrEqual(attempt);
-  await until(() => lines("pids").map(Number).filter(processRuns).length === 0, "the end of all programs", 20_000);
+  await until(() => lines("pids").map(Number).filter(processRuns).length === 0, "the end of all programs");
 }, 240_000);

@@ -44,7 +44,7 @@ beforeAll(async () => {
       posting("whole", { card: { title: "Whole", url: "{{ event.link }}" } }),
     ],
   });
-}, 60_000);
+}, 120_000);
 afterAll(() => product.close());
 
 it("are shown as they were written, in texts and cards", async () => {

@@ -62,7 +62,7 @@ beforeAll(async () => {
       );
     },
   );
-}, 60_000);
+}, 120_000);
 afterAll(() => product.close());
 
 const cliEnv = () => ({ HOOKGATE_PORT: new URL(product.url).port, HOOKGATE_TOKEN: TOKEN });

@@ -32,7 +32,7 @@ describe("a kill in the middle of", { timeout: 180_000 }, () => {
       await product.event({ branch: "main" });
       for (let round = 0; round < 3; round++) {
         const before = endpoint.seen.length;
-        await until(() => endpoint.seen.length >= before + 2, "two more attempts", 60_000);
+        await until(() => endpoint.seen.length >= before + 2, "two more attempts");
         await product.kill();
         await product.start();
         await product.ready();
@@ -68,7 +68,7 @@ describe("a kill in the middle of", { timeout: 180_000 }, () => {
     try {
       endpoint.script("hang");
       await product.event({ amount: 3 });
-      await until(() => endpoint.seen.length === 1, "the request", 60_000);
+      await until(() => endpoint.seen.length === 1, "the request");
       await product.kill();
       await product.start();
       await product.ready();
@@ -115,14 +115,14 @@ describe("a kill in the middle of", { timeout: 180_000 }, () => {
     });
     try {
       await product.event({});
-      await until(() => model.seen.length === 2, "the second round", 60_000);
+      await until(() => model.seen.length === 2, "the second round");
       await product.kill();
       isHanging = false;
       await product.start();
       await product.ready();
       expect(await product.ended("watches")).toMatchObject([{ status: "succeeded" }]);
       const texts = async () => (await product.messages()).map(({ text }) => text);
-      await until(async () => (await texts()).length > 0, "the message", 60_000);
+      await until(async () => (await texts()).length > 0, "the message");
       expect(await texts()).toEqual(["the build is red"]);
       expect(model.seen).toHaveLength(4);
     } finally {

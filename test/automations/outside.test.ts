@@ -292,7 +292,7 @@ describe("hooks that go out", () => {
     model.onMessage(/./, { content: "I have no opinion." });
     await product.say("judge me, you box");
     const isAnswered = async () => (await product.messages()).some(({ text }) => text === "let us stay friendly");
-    await until(isAnswered, "the answer", 60_000);
+    await until(isAnswered, "the answer");
     await product.say("judge nobody");
     const runs = await product.ended("judges", 2);
     expect(runs.map(({ status }) => status)).toEqual(["succeeded", "failed"]);

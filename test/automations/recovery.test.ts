@@ -89,7 +89,7 @@ test("a run that may happen twice is done again, one that may not is ended, and 
   await gateway.ready();
   await until(() => lines(gateway, "again").length >= 2 && lines(gateway, "line").length >= 2, "the runs begun again");
   writeFileSync(join(gateway.folder, "go"), "");
-  await until(() => lines(gateway, "line.done").length === 2, "both of the line", 30_000);
+  await until(() => lines(gateway, "line.done").length === 2, "both of the line");
   const runs = await runsOf(gateway);
   const told = (id: string) =>
     runs.filter(({ hookId }) => hookId === id).map(({ status, attempt }) => `${status} ${attempt}`);
@@ -139,10 +139,10 @@ export default { id: "slow", setup({ hooks }) {
     writeFileSync(join(gateway.folder, "go"), "");
     await until(() => all.every((log) => lines(gateway, `${log}.done`).length === 1), "the end of all");
     const held = database.prepare("SELECT count(*) AS held FROM automation_runs WHERE lease_until > ?");
-    await until(() => (held.get(Date.now()) as { held: number }).held === 0, "the end of their leases", 10_000);
+    await until(() => (held.get(Date.now()) as { held: number }).held === 0, "the end of their leases");
     database.exec("DROP TRIGGER no_room");
     const open = database.prepare("SELECT count(*) AS open FROM automation_runs WHERE ended_at IS NULL");
-    await until(() => (open.get() as { open: number }).open === 0, "their ends being stored", 30_000);
+    await until(() => (open.get() as { open: number }).open === 0, "their ends being stored");
   } finally {
     database.close();
   }

@@ -425,7 +425,7 @@ hooks:
     const at = { platform: "web", botId: "web", chatId: "general" };
     for (const text of ["open", "closed", "late", "fallback"])
       await live.app.gateway.send(at, { text }, { cause: { kind: "api", id: "t", depth: 0 } });
-    await until(async () => (await live.room()).includes("stood in"), "the last message", 30_000);
+    await until(async () => (await live.room()).includes("stood in"), "the last message");
     expect((await live.room()).sort()).toEqual(["late", "open", "stood in"]);
     expect(await live.ended("late")).toMatchObject({ status: "timed_out" });
     expect(await live.ended("closed")).toMatchObject({ status: "failed" });

@@ -809,7 +809,7 @@ test("a plugin that loops for ever is named with the place, and one that only wa
     timer: ended("(What a plugin left running|While it is loaded, the plugin \\./p\\.mjs)", "timer"),
     waits: { code: 0, err: "" },
   });
-}, 60_000);
+}, 120_000);
 
 /** Lists are joined, settings merged. */
 function merge(one: Json, other: Json): Json {

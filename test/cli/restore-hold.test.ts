@@ -80,10 +80,10 @@ it(
       "both",
       20_000,
     );
-    await until(() => telegram.callsOf("sendMessage").length === 1, "the refusal", 20_000);
+    await until(() => telegram.callsOf("sendMessage").length === 1, "the refusal");
     expect((await cli("backup", "copy.db")).code).toBe(0);
     await liftPauses();
-    await until(() => telegram.sends === 2, "both sent", 20_000);
+    await until(() => telegram.sends === 2, "both sent");
     await gateway.stop();
 
     expect((await cli("restore", "--hold", "copy.db")).code).toBe(0);
@@ -104,7 +104,7 @@ it(
     expect((await letters("sent")).map(({ id }) => id).sort()).toEqual([first?.id, second?.id].sort());
     // Nothing is left of either that could be sent.
     telegram.people.says("three", { dm: true });
-    await until(() => telegram.sends === 3, "the next reply", 20_000);
+    await until(() => telegram.sends === 3, "the next reply");
   },
   WITHIN_MS,
 );
@@ -123,15 +123,15 @@ it(
       action: { kind: "refuse", status: 400, description: "Bad Request: chat not found" },
     });
     telegram.people.says("refused", { dm: true });
-    await until(() => telegram.callsOf("sendMessage").length === 1, "the refusal", 20_000);
+    await until(() => telegram.callsOf("sendMessage").length === 1, "the refusal");
     for (const text of ["guarded", "unhandled"]) telegram.people.says(text, { dm: true });
-    await until(async () => (await waiting()).length === 3, "three letters", 20_000);
+    await until(async () => (await waiting()).length === 3, "three letters");
     expect((await waiting()).every(({ ambiguous }) => !ambiguous)).toBe(true);
     expect((await cli("backup", "copy.db")).out).toContain("messages that wait for an operator 3");
     writeFileSync(join(folder, "repaired"), "");
     expect((await cli("outbox", "retry", "all")).out).toContain("2 messages on the way again");
     expect((await cli("outbox", "release", "all")).out).toContain("1 message on the way again");
-    await until(() => telegram.sends === 3, "all of them sent", 20_000);
+    await until(() => telegram.sends === 3, "all of them sent");
     await gateway.stop();
 
     const plain = (await cli("restore", "copy.db")).out;
@@ -169,7 +169,7 @@ it(
 
     expect((await cli("outbox", "release", "all", "--confirmed")).out).toContain("2 messages counted as sent");
     expect((await cli("outbox", "retry", "all", "--no-confirmed")).out).toContain("1 message on the way again");
-    await until(() => telegram.sends === 4, "the one that was to be handled again", 20_000);
+    await until(() => telegram.sends === 4, "the one that was to be handled again");
     expect(JSON.stringify(telegram.callsOf("sendMessage").at(-1))).toContain("echo unhandled");
   },
   WITHIN_MS,
@@ -183,7 +183,7 @@ it(
     await gateway.ready();
     for (let n = 0; n < 9; n++) telegram.people.says(`unhandled ${n}`, { dm: true });
     const total = async () => JSON.parse((await cli("outbox", "--json")).out).total;
-    await until(async () => (await total()) === 9, "nine letters", 20_000);
+    await until(async () => (await total()) === 9, "nine letters");
     const first = (await cli("outbox")).out;
     expect(first.match(/not repaired/g)).toHaveLength(8);
     expect(first).toContain("1 more message on page 2 of 2. To see it, add --page 2.");

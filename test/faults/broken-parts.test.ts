@@ -73,7 +73,7 @@ describe("a platform that goes away", () => {
     telegram.faults.clear();
     await find(platforms.telegram, room, "said meanwhile");
     await until(async () => (await stateOf("telegram"))?.state === "online", "Telegram being online");
-  }, 60_000);
+  }, 120_000);
 });
 
 describe("the log at its most talkative", () => {

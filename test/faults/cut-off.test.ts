@@ -125,7 +125,7 @@ it.each([
       terminate(pids);
       expect(await ended).toBe(0);
       await gateway.start();
-      await allOnline(gateway, 30_000, ["web", "telegram"]);
+      await allOnline(gateway, 90_000, ["web", "telegram"]);
     }
     writeFileSync(join(folder, "go"), "");
     for (const id of ["p.event", "p.file"])
@@ -187,7 +187,7 @@ it("is whole although a guard's program was the last thing that kept the process
   });
   const lines = (file: string) => (existsSync(file) ? readFileSync(file, "utf8").trimEnd().split("\n").length : 0);
   await gateway.start();
-  await allOnline(gateway, 30_000, ["web"]);
+  await allOnline(gateway, 90_000, ["web"]);
   await fetch(`${gateway.url}/api/rooms/dm-1/messages`, {
     method: "POST",
     headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
@@ -234,7 +234,7 @@ it("uses up no attempt of background runs where a second signal or the superviso
     }
   };
   await gateway.start();
-  await allOnline(gateway, 30_000, ["web"]);
+  await allOnline(gateway, 90_000, ["web"]);
   await fetch(`${gateway.url}/api/rooms/dm-1/messages`, {
     method: "POST",
     headers: { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" },
@@ -252,7 +252,7 @@ it("uses up no attempt of background runs where a second signal or the superviso
     else process.kill(gateway.pid(), hurry);
     await ended;
     await gateway.start();
-    await allOnline(gateway, 30_000, ["web"]);
+    await allOnline(gateway, 90_000, ["web"]);
   }
   await until(() => starts().split("behind").length - 1 === ids.length * 5, "all at work once more");
   writeFileSync(join(folder, "go"), "");

@@ -123,7 +123,7 @@ async function end(run: Run, ending: Ending): Promise<void> {
       0,
       Math.random() < 0.5 ? "exit" : "abort",
     );
-    await until(() => !gateway.running(), "the crash", 60_000);
+    await until(() => !gateway.running(), "the crash");
   }
 }
 
@@ -133,7 +133,7 @@ async function upOrGone({ gateway }: Stack): Promise<boolean> {
     readiness(gateway.url)
       .then(({ ready }) => ready)
       .catch(() => false);
-  await until(async () => !gateway.running() || (await isUp()), "the start", 30_000).catch(() => {});
+  await until(async () => !gateway.running() || (await isUp()), "the start").catch(() => {});
   return gateway.running();
 }
 

@@ -71,7 +71,7 @@ it("a message that crashes the process ends no background run of other people", 
     await say(gateway, ROOMS[3] as string, "poison", () => isOver);
     await until(async () => (await lettersOf(gateway))?.letters.length === 1, "the dead letter", 180_000);
     writeFileSync(join(gateway.folder, "go"), "");
-    await until(() => called("end").length === 3, "the ends of all runs", 60_000);
+    await until(() => called("end").length === 3, "the ends of all runs");
     expect(called("claim poison")).toHaveLength(5);
     for (const order of orders) expect(called(`start ${order}`), order).toHaveLength(2);
     expect((await invoke(gateway.url, "/runs interrupted")).text).toContain("No run is interrupted");

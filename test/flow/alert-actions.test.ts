@@ -71,7 +71,7 @@ beforeAll(async () => {
       },
     }),
   });
-}, 60_000);
+}, 120_000);
 afterAll(() => stack.stop());
 
 const { platform, room, run, cardOf, everywhere, press, fill } = alertCards(() => stack);

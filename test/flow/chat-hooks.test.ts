@@ -73,7 +73,7 @@ describe.each(["web", "discord", "telegram"] as const)("on %s", (name) => {
       if (name === "discord") return texts(platform, { chatId: opener.id });
       return texts(platform, { chatId: place.chatId, threadId: opener.id });
     };
-    await until(async () => (await inThread()).some((text) => text.includes("report one")), "the answer", 30_000);
+    await until(async () => (await inThread()).some((text) => text.includes("report one")), "the answer");
     expect((await inThread()).filter((text) => text.includes("is noted"))).toHaveLength(1);
   });
 
@@ -83,7 +83,7 @@ describe.each(["web", "discord", "telegram"] as const)("on %s", (name) => {
       const [forum, group] = platform.places;
       await platform.say(group, "guest", "report two");
       const inGroup = async () => (await texts(platform, group)).filter((text) => text.includes("is noted"));
-      await until(async () => (await inGroup()).length === 1, "the answer", 30_000);
+      await until(async () => (await inGroup()).length === 1, "the answer");
       expect(await texts(platform, group)).toHaveLength(1);
 
       // All three ask for the topic before there is one.
@@ -94,7 +94,7 @@ describe.each(["web", "discord", "telegram"] as const)("on %s", (name) => {
           title.startsWith("dailies · "),
         );
       const inTopic = () => texts(platform, { chatId: forum.chatId, threadId: String(topics()[0]?.[0]) });
-      await until(async () => topics().length > 0 && (await inTopic()).length === 3, "three answers", 30_000);
+      await until(async () => topics().length > 0 && (await inTopic()).length === 3, "three answers");
       expect(topics()).toHaveLength(1);
 
       // The topic is remembered over a kill.
@@ -102,9 +102,9 @@ describe.each(["web", "discord", "telegram"] as const)("on %s", (name) => {
       await stack.gateway.start();
       await allOnline(stack.gateway);
       await platform.say(forum, "guest", "daily 4");
-      await until(async () => (await inTopic()).length === 4, "the fourth", 30_000);
+      await until(async () => (await inTopic()).length === 4, "the fourth");
       expect(topics()).toHaveLength(1);
-    }, 90_000);
+    }, 120_000);
 
   it("a hook that speaks again edits what it said", async () => {
     const platform = stack.platforms[name];
@@ -128,7 +128,7 @@ describe.each(["web", "discord", "telegram"] as const)("on %s", (name) => {
     const [last] = (await platform.seen(place)).filter(({ text }) => text.includes("count"));
     await platform.remove?.(place, "owner", last?.id ?? "");
     await platform.say(place, "guest", "count 4");
-    await until(async () => (await texts(platform, place)).some((text) => text.includes("count 4")), "count 4", 30_000);
+    await until(async () => (await texts(platform, place)).some((text) => text.includes("count 4")), "count 4");
   });
 });
 
@@ -138,7 +138,7 @@ describe("a thread that the platform refuses", () => {
     const platform = stack.platforms[name];
     const find = async () =>
       (await platform.seen(place)).find(({ text }) => text.includes(words) && text.includes("is noted"));
-    const { id } = await until(find, "the answer in the chat", 30_000);
+    const { id } = await until(find, "the answer in the chat");
     // The message stands in the chat a moment before the gateway has its id, and the run ends after that.
     const answered = (line: string) =>
       until(async () => {

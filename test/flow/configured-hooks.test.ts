@@ -458,7 +458,7 @@ describe("the definition that /hooks add shows", () => {
     const { snippet } = (await run("/hooks add")).data as { snippet: string };
     mkdirSync(inFolder("hooks"), { recursive: true });
     writeFileSync(inFolder("hooks/added.yaml"), snippet);
-    await until(async () => (await run("/hooks show disk-check")).outcome === "done", "the new hook", 30_000);
+    await until(async () => (await run("/hooks show disk-check")).outcome === "done", "the new hook");
     expect((await run("/fire-hook disk-check live=true")).outcome).toBe("done");
     await find(stack.platforms.web, { chatId: "general" }, /Filesystem[\s\S]*%/);
     rmSync(inFolder("hooks"), { recursive: true });

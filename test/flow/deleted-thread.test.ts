@@ -41,4 +41,4 @@ it("an answer whose thread was deleted is not shown any more: its deletion is do
   await remove(desk, "owner", corrected);
   await notice("Your deleted message is not shown in");
   expect(await outbox("list dead")).not.toContain("10003");
-}, 60_000);
+}, 120_000);

@@ -178,7 +178,7 @@ describe("a pause that Discord asks for", () => {
       await paused(why);
       expect(asked()).toBe(before + 1);
       expect((await invoke(gateway.url, "/pauses lift discord")).text).toContain("1 pause lifted");
-      await allOnline(gateway, 30_000, ["discord"]);
+      await allOnline(gateway, 90_000, ["discord"]);
       expect((await invoke(gateway.url, "/pauses")).text).toContain("Nothing is paused");
     },
     60_000,

@@ -370,7 +370,7 @@ describe("a background run that the end of the process cut off", () => {
     await why("/runs");
     await stack.gateway.kill();
     await stack.gateway.start();
-    await allOnline(stack.gateway, 30_000, WEB);
+    await allOnline(stack.gateway, 90_000, WEB);
     await lineupIs(row, "interrupted");
     const answer = await why(`/hooks why lineup ${row}`);
     expect(answer).toContain("It was interrupted: the gateway ended while it ran");
@@ -405,7 +405,7 @@ describe("a background run that is tried again", () => {
     expect(path).toMatch(/message_received: 2 hooks ran, \d skipped, 1 running in the background/);
     await stack.gateway.kill();
     await stack.gateway.start();
-    await allOnline(stack.gateway, 30_000, WEB);
+    await allOnline(stack.gateway, 90_000, WEB);
     await shows(/flaky is running now, .* \(attempt 3; attempt 2 was interrupted: the gateway ended while it ran\)$/);
     writeFileSync(join(stack.gateway.folder, "go-flaky"), "");
     await shows(/\d flaky ✓ succeeded at attempt 3; attempt 2 was interrupted: the gateway ended while it ran$/);

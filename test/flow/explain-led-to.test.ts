@@ -83,7 +83,7 @@ async function say(text: string): Promise<string> {
   }, `the row of ${text}`);
 }
 
-const settled = (status: string) => until(() => newest()?.status === status, `the message being ${status}`, 60_000);
+const settled = (status: string) => until(() => newest()?.status === status, `the message being ${status}`);
 
 /** Says it, and resolves while the handler that waits is at work. */
 async function held(text: string): Promise<string> {
@@ -94,7 +94,7 @@ async function held(text: string): Promise<string> {
 }
 
 async function begun(): Promise<void> {
-  await until(() => existsSync(file("begun")), "the handler at work", 60_000);
+  await until(() => existsSync(file("begun")), "the handler at work");
   rmSync(file("begun"));
 }
 

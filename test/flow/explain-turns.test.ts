@@ -57,7 +57,7 @@ afterAll(async () => {
 
 const ask = async (line: string) => (await invoke(gateway.url, line)).text.replace(/[\\`*]/g, "");
 const shows = (line: string, text: string) =>
-  until(async () => (await ask(line)).includes(text), `${line} with ${text}`, 30_000);
+  until(async () => (await ask(line)).includes(text), `${line} with ${text}`);
 const go = (word: string) => writeFileSync(join(folder, `go-${word}`), "");
 
 async function say(room: string, text: string): Promise<string> {

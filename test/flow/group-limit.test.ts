@@ -15,7 +15,7 @@ beforeAll(async () => {
       },
     }),
   });
-}, 60_000);
+}, 120_000);
 afterAll(() => stack.stop());
 
 const run = async (line: string) => (await invoke(stack.gateway.url, line)).text.replace(/[\\`*]/g, "");

@@ -27,7 +27,7 @@ beforeAll(async () => {
     }),
     plugins: [resolve(import.meta.dirname, "../fixtures/plugins/changes.mjs")],
   });
-}, 60_000);
+}, 120_000);
 afterAll(() => stack.stop());
 afterEach(() => {
   stack.discord.faults.clear();

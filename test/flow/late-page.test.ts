@@ -70,7 +70,7 @@ it("the page is posted once after the next start, and says when it was due", asy
   const { telegram, gateway } = stack;
   await platform("web").say(platform("web").places[1], "guest", "Where is my order?");
   const card = async () => (await platform("telegram").seen(room("telegram"))).find(({ text }) => text.includes("al_"));
-  await until(card, "the card", 30_000);
+  await until(card, "the card");
   telegram.fail({
     method: "sendMessage",
     chatId: telegram.forumId,

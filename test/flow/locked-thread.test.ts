@@ -39,4 +39,4 @@ it("an answer whose correction was refused is still known: its deletion is refus
   await invoke(gateway.url, `/outbox retry ${id}`);
   await until(async () => (await texts()).length === 0, "the deletion");
   await notice("Your deleted message is not shown in #case");
-}, 60_000);
+}, 120_000);

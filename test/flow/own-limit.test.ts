@@ -36,4 +36,4 @@ it("a message that waits for the gateway's own limit counts no attempt and names
     expect(text).toContain("tried 1 time");
   }
   expect(gateway.output()).not.toMatch(/Discord limits|limited by Discord|could not ask Discord/);
-}, 90_000);
+}, 120_000);

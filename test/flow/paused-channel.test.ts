@@ -37,7 +37,7 @@ beforeAll(async () => {
       },
     }),
   });
-}, 60_000);
+}, 120_000);
 afterAll(() => stack.stop());
 const { platform, room, run } = alertCards(() => stack);
 
@@ -47,7 +47,7 @@ it("the copy at the fallback, the alert about the channel, the details and /stat
   const { discord, gateway } = stack;
   await platform("web").say(platform("web").places[1], "guest", "Where is my order?");
   const card = async () => (await platform("discord").seen(room("discord"))).find(({ text }) => text.includes("al_"));
-  const id = /al_\w+/.exec((await until(card, "the card", 30_000)).text)?.[0];
+  const id = /al_\w+/.exec((await until(card, "the card")).text)?.[0];
   discord.fail({
     method: "POST",
     path: `^/channels/${discord.channelId}/messages`,
@@ -57,7 +57,7 @@ it("the copy at the fallback, the alert about the channel, the details and /stat
     (await platform("telegram").seen(room("telegram")))
       .map(({ text }) => text.replaceAll("\\", ""))
       .find((text) => text.includes(words));
-  const copy = await until(atFallback("Escalated: step 1 of 1"), "the page at the fallback", 30_000);
+  const copy = await until(atFallback("Escalated: step 1 of 1"), "the page at the fallback");
   expect(copy).toMatch(
     /\(it waits at #\S+ \(discord\); sending there is paused until \d\d:\d\d: rate limited by Discord\)/,
   );

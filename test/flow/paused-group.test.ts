@@ -38,7 +38,7 @@ beforeAll(async () => {
       },
     }),
   });
-}, 60_000);
+}, 120_000);
 afterAll(() => stack.stop());
 const { platform, room } = alertCards(() => stack);
 
@@ -51,7 +51,7 @@ it("the person on call is paged once, at the fallback, and the group gets the pa
   const { telegram, gateway } = stack;
   await platform("web").say(platform("web").places[1], "guest", "Where is my order?");
   const card = async () => (await platform("telegram").seen(room("telegram"))).find(({ text }) => text.includes("al_"));
-  await until(card, "the card", 30_000);
+  await until(card, "the card");
   telegram.fail({ chatId: telegram.forumId, action: { kind: "rate-limit", retryAfterS: PAUSE_S } });
   // The answer is refused.
   await platform("telegram").command(room("telegram"), "owner", "/whoami");

@@ -20,7 +20,7 @@ beforeAll(async () => {
       },
     }),
   });
-}, 60_000);
+}, 120_000);
 afterAll(() => stack.stop());
 
 it("it is found by the id that it had before it was tried again", async () => {
@@ -37,12 +37,12 @@ it("it is found by the id that it had before it was tried again", async () => {
     action: { kind: "refuse", status: 403, description: "Forbidden: bot was kicked from the group chat" },
   });
   await platforms.web.say(platforms.web.places[1], "guest", "Where is my order?");
-  const first = await until(dead, "the dead letter", 30_000);
+  const first = await until(dead, "the dead letter");
   const again = async () => {
     const { text } = await run(`/outbox show ${first}`);
     return text.includes(`in place of \`${first}\``);
   };
-  await until(again, "the next try", 60_000);
+  await until(again, "the next try");
   const { text } = await run(`/outbox release ${first}`);
   expect(text).toContain("is on its way");
   expect(text).not.toContain(first);

@@ -35,7 +35,7 @@ beforeAll(async () => {
       },
     }),
   });
-}, 60_000);
+}, 120_000);
 afterAll(() => stack.stop());
 const { platform, room, run } = alertCards(() => stack);
 
@@ -48,9 +48,9 @@ it("the page is written anew: it says when it was due and who was notified elsew
   const { telegram } = stack;
   await platform("web").say(platform("web").places[1], "guest", "Where is my order?");
   const card = async () => (await platform("telegram").seen(room("telegram"))).find(({ text }) => text.includes("al_"));
-  const id = /al_\w+/.exec((await until(card, "the card", 30_000)).text)?.[0];
+  const id = /al_\w+/.exec((await until(card, "the card")).text)?.[0];
   telegram.fail({ method: "sendMessage", chatId: telegram.forumId, action: { kind: "proxy-error", status: 502 } });
-  await until(async () => (await pages("discord")).length > 0, "the copy at the fallback", 30_000);
+  await until(async () => (await pages("discord")).length > 0, "the copy at the fallback");
   expect(await pages("telegram")).toEqual([]);
   expect((await run("/outbox release all confirmed=false")).text).toContain("1 message");
   const [late] = await until(

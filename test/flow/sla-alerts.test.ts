@@ -69,7 +69,7 @@ beforeAll(async () => {
       },
     }),
   });
-}, 60_000);
+}, 120_000);
 afterAll(() => stack.stop());
 
 const { platform, room, run, cards, press, ...seen } = alertCards(() => stack);

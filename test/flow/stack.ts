@@ -69,7 +69,7 @@ export async function readiness(url: string): Promise<Readiness> {
 /** Resolves when /readyz shows these platforms online. Rejects with the state of each, or with what a gateway that ended has printed. */
 export async function allOnline(
   gateway: GatewayProcess,
-  withinMs = 30_000,
+  withinMs = 90_000,
   names: readonly string[] = ALL,
 ): Promise<void> {
   let last: unknown;
@@ -131,7 +131,7 @@ export async function startStack({
     env: Object.assign({}, ...all.map((one) => one.env), env),
   });
   await gateway.start();
-  await allOnline(gateway, 30_000, online);
+  await allOnline(gateway, 90_000, online);
   for (const platform of all) await platform.begin(gateway.url);
   return {
     gateway,

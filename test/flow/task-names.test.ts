@@ -6,7 +6,7 @@ import { invoke, type Stack, startStack } from "./stack.js";
 let stack: Stack;
 beforeAll(async () => {
   stack = await startStack({ withFlow: false, online: ["web", "telegram"] });
-}, 90_000);
+}, 120_000);
 afterAll(() => stack?.stop());
 
 it("a task of a Telegram person is listed, found, shown and added under the person's name, also on its card", async () => {

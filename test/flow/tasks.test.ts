@@ -46,7 +46,7 @@ beforeAll(async () => {
         ],
       }),
     );
-}, 90_000);
+}, 120_000);
 afterAll(() => stack?.stop());
 
 /** Where the card of this platform's person goes. */
@@ -147,7 +147,7 @@ describe.each(NAMES)("whoever cannot do a task on %s", (name) => {
     }, "the card at the end");
     expect(plain(over.text)).toContain("the stairs are too narrow");
     expect(await statusOf(id)).toMatchObject({ status: "failed", reason: "the stairs are too narrow" });
-  }, 60_000);
+  }, 120_000);
 });
 
 /** Somebody is told privately that they may not, and nothing else happens. */
@@ -209,7 +209,7 @@ describe.each(NAMES)("work for a program on %s", (name) => {
       "the output to its end",
     );
     expect(end.id).toBe(output.id);
-  }, 60_000);
+  }, 120_000);
 
   it("fills up one card of a mission, with what runs now; its gate is opened there, by nobody who may not", async () => {
     const platform = stack.platforms[name];
@@ -228,7 +228,7 @@ describe.each(NAMES)("work for a program on %s", (name) => {
     expect((await only(name, room, `Mission Release on ${name}`, "1 of 2", `Now: then-${name}`)).id).toBe(card.id);
     go(`then-${name}`);
     expect((await only(name, room, `Mission Release on ${name}`, "2 of 2")).id).toBe(card.id);
-  }, 60_000);
+  }, 120_000);
 
   it("asks which task is meant when none is named, and goes on with the one that is pressed", async () => {
     const platform = stack.platforms[name];
@@ -240,7 +240,7 @@ describe.each(NAMES)("work for a program on %s", (name) => {
     const label = which.buttons.find((one) => one.startsWith(`choose-${name} · `));
     await platform.press(room, "owner", which.id, label ?? "none");
     await until(async () => (await statusOf(id)).status === "cancelled", "the end");
-  }, 60_000);
+  }, 120_000);
 });
 
 describe.each(NAMES)("what a runner for owners says on %s", (name) => {
@@ -281,7 +281,7 @@ describe.each(NAMES)("what a runner for owners says on %s", (name) => {
         "the private answer",
       );
     for (const { text } of await platform.seen(room, "stranger")) expect(plain(text)).not.toContain(words);
-  }, 60_000);
+  }, 120_000);
 });
 
 it("completes what a command is about on Discord, by what is to be done", async () => {

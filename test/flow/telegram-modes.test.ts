@@ -67,7 +67,7 @@ describe("webhook mode", () => {
     await answered(telegram.chatId, "sent without a webhook");
     expect(await state()).toMatchObject({ state: "reconnecting" });
     telegram.faults.clear();
-    await allOnline(gateway, 70_000, ["telegram"]);
+    await allOnline(gateway, 90_000, ["telegram"]);
   });
 
   it("leaves no pause of a refused token behind when the next start has one that Telegram takes", async () => {
@@ -80,9 +80,9 @@ describe("webhook mode", () => {
     await gateway.stop();
     telegram.faults.clear();
     await gateway.start();
-    await allOnline(gateway, 30_000, ["telegram"]);
+    await allOnline(gateway, 90_000, ["telegram"]);
     const pauses = async () => (await invoke(gateway.url, "/pauses")).text;
-    await until(async () => !(await pauses()).includes("Unauthorized"), "the end of the pause", 20_000);
+    await until(async () => !(await pauses()).includes("Unauthorized"), "the end of the pause");
     await answered(telegram.chatId, "with the renewed token");
   });
 

@@ -68,4 +68,4 @@ it("a guard of a channel holds in its threads: those that a hook opens, those th
   await posted("words of late");
   await logged(`Sent in ${threadId} of ${channelId}`);
   expect(inThreads().filter(([, content]) => content.includes("SECRET"))).toEqual([]);
-}, 60_000);
+}, 120_000);

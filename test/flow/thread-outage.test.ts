@@ -32,4 +32,4 @@ it("a message whose thread cannot be opened in time goes to the chat when the pa
   const seen = async () => (await platforms.discord.seen({ chatId: channelId })).map(({ text }) => text);
   await until(async () => (await seen()).includes("words"), "the message in the chat");
   expect(await seen()).toEqual(["words"]);
-}, 60_000);
+}, 120_000);

@@ -385,7 +385,7 @@ describe("back-pressure", () => {
     release();
     await rig.idle(90_000);
     expect(order).toEqual(texts);
-  }, 100_000);
+  }, 120_000);
 });
 
 describe("a stop", () => {

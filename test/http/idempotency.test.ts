@@ -40,7 +40,7 @@ it("refuses another task with a key that was used, also after a restart, and cre
   expect(await add({ title: "Pack that", assignTo: "me" })).toMatchObject(refused);
   expect((await add({ title: "Pack it", assignTo: "me", priority: 3 })).body.id).toBe(first.body.id);
   expect((await live.get("/api/v1/tasks")).total).toBe(1);
-}, 30_000);
+}, 120_000);
 
 it("lets a request that could not be met be put right with the same key, and takes one of two at once", async () => {
   const live = await start();
@@ -52,7 +52,7 @@ it("lets a request that could not be met be put right with the same key, and tak
   );
   expect(both.map(({ status }) => status).sort()).toEqual([200, 422]);
   expect((await live.get("/api/v1/tasks")).total).toBe(2);
-}, 30_000);
+}, 120_000);
 
 it("holds for missions and schedules as for tasks", async () => {
   const live = await start();
@@ -73,7 +73,7 @@ it("holds for missions and schedules as for tasks", async () => {
   expect((await post(live, "/schedules/yearly/run", "k")).body.missionId).toBe(run.body.missionId);
   expect(await post(live, "/schedules/other/run", "k")).toMatchObject(refused);
   expect((await live.get("/api/v1/missions")).total).toBe(2);
-}, 30_000);
+}, 120_000);
 
 it("forgets what was requested long ago, and nothing else", async () => {
   const clock = new ManualClock();

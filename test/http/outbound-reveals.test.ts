@@ -113,7 +113,7 @@ async function expectOwnersOnly(quoted: string, lines: readonly string[], others
 it("an error that quotes the answer to an owner's command is read by owners only", async () => {
   await write("/claim");
   const line = "/runs looks-up";
-  const code = await until(async () => /OWNER CODE: `?(\w+)/.exec(await say(line))?.[1], "the failed run", 15_000);
+  const code = await until(async () => /OWNER CODE: `?(\w+)/.exec(await say(line))?.[1], "the failed run");
   const dispatch = await idIn("/runs looks-up", /d_m\w+:message_sending/);
   const lines = [
     line,
@@ -138,12 +138,12 @@ it("an error that quotes the answer to an owner's command is read by owners only
   const changed = '/hooks test looks-up payload=\'last {"cause": {"kind": "message", "id": "m1", "depth": 0}}\'';
   for (const token of [EVE, BOB]) expect(await say(changed, token)).toContain("without JSON on top");
   expect(await say(changed)).toContain(code);
-}, 60_000);
+}, 120_000);
 
 it("an error that quotes an owner's runner at message_sent, and the reason to hold or cancel a message, are read by owners only", async () => {
   const quoted = PRINTED.toUpperCase();
   await shownTask("plain job");
-  await until(async () => (await say("/runs looks-back")).includes(quoted), "the failed run", 15_000);
+  await until(async () => (await say("/runs looks-back")).includes(quoted), "the failed run");
   await expectOwnersOnly(quoted, ["/runs looks-back", "/runs failed", "/fire-hook looks-back last"]);
 
   await shownTask("guarded job");
@@ -183,7 +183,7 @@ it("an error that quotes an owner's runner at message_sent, and the reason to ho
   await say(`/outbox release ${held}`);
   await expectOwnersOnly(quoted, ["/audit outbox"], [BOB]);
   await expectOwnersOnly(quoted, [`/hooks why ${held}`]);
-}, 90_000);
+}, 120_000);
 
 it("a search by reason finds only what the reader may read", async () => {
   const quoted = PRINTED.toUpperCase();
@@ -194,7 +194,7 @@ it("a search by reason finds only what the reader may read", async () => {
     15_000,
   );
   await write("/task add ours blocked job");
-  await until(async () => (await say("/task list blocked")).includes("blocked job"), "the blocked task", 15_000);
+  await until(async () => (await say("/task list blocked")).includes("blocked job"), "the blocked task");
   const found = {
     [`/outbox list held reason="${quoted}"`]: held,
     [`/outbox release held reason="${quoted}" confirmed=true`]: "1 message",
@@ -206,12 +206,12 @@ it("a search by reason finds only what the reader may read", async () => {
     if (!line.includes("release")) expect(await say(line), line).toContain(words);
   }
   for (const token of [VIC, EVE]) expect(await say("/outbox list held reason=guards", token)).toContain(held);
-}, 90_000);
+}, 120_000);
 
 it("errors and reasons of a plugin's hooks are read by those of a hook in a file", async () => {
   await write("/claim");
   const runs = "/runs quoting.message_sent";
-  const code = await until(async () => /OWNER CODE: `?(\w+)/.exec(await say(runs))?.[1], "the failed run", 15_000);
+  const code = await until(async () => /OWNER CODE: `?(\w+)/.exec(await say(runs))?.[1], "the failed run");
   await shownTask("dropped job");
   const dropped = await until(
     async () => (await idIn("/outbox list suppressed", /d_m\w+/)) || undefined,
@@ -221,13 +221,13 @@ it("errors and reasons of a plugin's hooks are read by those of a hook in a file
   await expectOwnersOnly(code, [runs, "/runs failed"]);
   await expectOwnersOnly(PRINTED.toUpperCase(), [`/outbox show ${dropped}`, `/hooks why ${dropped}`]);
   await app.call(STAN, "POST", "/api/rooms/dm-4/messages", { text: "echo a private word", nonce: "nonce-of-stan-1" });
-  await until(async () => (await say(runs)).includes("A PRIVATE WORD"), "the second failed run", 15_000);
+  await until(async () => (await say(runs)).includes("A PRIVATE WORD"), "the second failed run");
   expect(await say(runs, EVE)).toContain("A PRIVATE WORD");
   for (const line of [runs, "/runs failed", "/runs all", `/outbox show ${dropped}`]) {
     const shown = await say(line, VIC);
     for (const words of [code, "A PRIVATE WORD", PRINTED.toUpperCase()]) expect(shown, line).not.toContain(words);
   }
-}, 90_000);
+}, 120_000);
 
 it("the reason with which a hook cancelled is withheld in the payloads of the hooks behind it, too", async () => {
   await shownTask("cancelled job");
@@ -247,4 +247,4 @@ it("the reason with which a hook cancelled is withheld in the payloads of the ho
     const listed = await app.call(token, "GET", "/api/v1/runs?filter=configured");
     expect(JSON.stringify(listed.body)).not.toContain(PRINTED.toUpperCase());
   }
-}, 60_000);
+}, 120_000);

@@ -179,7 +179,7 @@ it("no query of a hook has what the runner of an owner printed: not how it faile
   await task("breaks", "failed");
   await task("open", "failed");
   await task("tells", "in_progress");
-  await until(async () => /d_t_\w+_out/.test(await say("/outbox list sent")), "the output in a thread", 15_000);
+  await until(async () => /d_t_\w+_out/.test(await say("/outbox list sent")), "the output in a thread");
   // The owner is answered with what a runner printed, in a direct chat and in a room.
   const [id] = /t_\w+/.exec(await say("/task list breaks")) ?? [];
   for (const room of ["dm-1", "general"]) {
@@ -195,13 +195,13 @@ it("no query of a hook has what the runner of an owner printed: not how it faile
     expect(shown, query).not.toContain(WORDS.ours);
   }
   expect(await say("/hooks test asks-tasks", BOB)).toContain("for operators");
-}, 60_000);
+}, 120_000);
 
 /** A mission whose only task fails, with words of the runner; the id of the dispatch that tells of its end. */
 async function failedMission(): Promise<string> {
   const mission = /"id":"(m_\w+)"/.exec(await say("/mission run nightly"))?.[1];
   const id = `${mission}_completed`;
-  await until(async () => (await say(`/run ${id} reveal=true`)).includes(WORDS.ours), "the end of the mission", 15_000);
+  await until(async () => (await say(`/run ${id} reveal=true`)).includes(WORDS.ours), "the end of the mission");
   return id;
 }
 
@@ -223,7 +223,7 @@ it("the report of a mission shows the words of a runner to nobody without reveal
     (one) => `/outbox show ${one} reveal=true`,
   );
   expect(await say(sent, BOB)).toContain("It shows the output of a task's runner");
-}, 60_000);
+}, 120_000);
 
 it("a test of a hook with the last payload shows what it made of a runner's words to the runner's role only", async () => {
   await failedMission();
@@ -240,7 +240,7 @@ it("a test of a hook with the last payload shows what it made of a runner's word
   }
   // What nobody said is shown as before.
   expect(await say("/hooks test shouts example", BOB)).toContain("It ended");
-}, 60_000);
+}, 120_000);
 
 it("a hook is fired live with the last payload, or with one of a runner that is replayed, only by who may see that payload", async () => {
   await failedMission();
@@ -278,7 +278,7 @@ it("a hook is fired live with the last payload, or with one of a runner that is 
     ({ trigger }: { trigger: string }) => trigger !== "manual",
   );
   expect(await say(`/replay ${own?.id} live=true`, EVE)).toContain("Replayed");
-}, 60_000);
+}, 120_000);
 
 it("an admin who disables a hook that runs a program reads that only an owner enables it, and gets no button for that", async () => {
   const run = async (token: string, line: string) => (await app.call(token, "POST", "/api/command", { line })).body;

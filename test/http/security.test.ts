@@ -642,7 +642,7 @@ describe("connections that send nothing", () => {
       socket.on("close", () => ended++);
       return socket.resume();
     });
-    await until(() => ended === silent.length, "every silent connection being ended", 20_000);
+    await until(() => ended === silent.length, "every silent connection being ended");
     expect((await fetch(`${full.url}/healthz`)).status).toBe(200);
     await full.close();
   });

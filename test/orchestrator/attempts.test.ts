@@ -111,7 +111,7 @@ describe("killed in a handler", () => {
   it("/hooks why shows the crash while the hooks wait to be called again", async () => {
     writeFileSync(join(gateway.folder, "kill-at"), "task:spawn before");
     await add("work Do it").catch(() => {}); // the answer may be lost with the process
-    await until(() => !gateway.running(), "the kill", 20_000);
+    await until(() => !gateway.running(), "the kill");
     writeFileSync(join(gateway.folder, "no-start"), "");
     await gateway.start();
     await gateway.ready();
@@ -129,7 +129,7 @@ describe("killed in a handler", () => {
     await idle();
     expect(attemptsOf(dispatchId)).toEqual([1, 2]);
     expect((await command("/hooks why task:spawn")).text).not.toContain("crashed");
-  }, 60_000);
+  }, 120_000);
 
   it.each<{ place: string; make?: () => Promise<string>; act: (id: string) => Promise<unknown> }>([
     { place: "task:create before", act: () => say("make one") },
@@ -187,7 +187,7 @@ describe("killed in a handler", () => {
     await until(() => rows(left).length === 0, "the schedule's hooks having been notified");
     rmSync(join(gateway.folder, "hold"));
     await calledAgain();
-  }, 60_000);
+  }, 120_000);
 
   describe("after more crashes in a row than max_crashes", () => {
     const MISSION = "SELECT id FROM missions WHERE ended_at IS NULL";
@@ -280,7 +280,7 @@ describe("killed in a handler", () => {
           await gateway.start();
           await gateway.ready();
         }
-        await until(() => held().length === 3, "the call after two stops", 20_000);
+        await until(() => held().length === 3, "the call after two stops");
         rmSync(join(gateway.folder, "kill-at"));
         rmSync(join(gateway.folder, "hold"));
         await idle();
@@ -306,18 +306,18 @@ describe("killed in a handler", () => {
       );
       await command("/schedule pause ticking");
       await idle();
-    }, 60_000);
+    }, 120_000);
 
     /** The dispatch that ended the process. The gateway runs again after it. */
     async function crashTwice(place: string, act: () => Promise<unknown>): Promise<string> {
       await idle();
       writeFileSync(join(gateway.folder, "kill-at"), place);
       await act().catch(() => {}); // the answer may be lost with the process
-      await until(() => !gateway.running(), "the first kill", 20_000);
+      await until(() => !gateway.running(), "the first kill");
       writeFileSync(join(gateway.folder, "kill-at"), place);
       // It may be gone again before it says that it is ready.
       await gateway.start().catch(() => {});
-      await until(() => !gateway.running(), "the second kill", 20_000);
+      await until(() => !gateway.running(), "the second kill");
       await gateway.start();
       await gateway.ready();
       return readFileSync(join(gateway.folder, "killed"), "utf8");
@@ -330,7 +330,7 @@ describe("killed in a handler", () => {
     writeFileSync(join(gateway.folder, "missions/timed.json"), JSON.stringify(plan));
     await command("/schedule list").catch(() => {}); // reads the plans; the answer may be lost with the process
     await calledAgain(() => command("/schedule pause timed"));
-  }, 60_000);
+  }, 120_000);
 
   it("no number of a dispatch comes twice, and no count is left when all of it has ended", async () => {
     await idle();
@@ -341,7 +341,7 @@ describe("killed in a handler", () => {
     for (const [dispatch, attempts] of numbers)
       for (const [index, attempt] of attempts.entries())
         expect(attempt, `${dispatch}: ${attempts}`).toBeGreaterThan(attempts[index - 1] ?? 0);
-  }, 60_000);
+  }, 120_000);
 
   /** All that was begun has ended, hooks were notified of it, and no count is left of it. */
   async function idle(): Promise<void> {
@@ -360,7 +360,7 @@ describe("killed in a handler", () => {
     calls().flatMap((one) => (one.dispatchId === dispatchId ? [one.attempt] : []));
 
   async function calledAgain(then?: () => Promise<unknown>): Promise<void> {
-    await until(() => !gateway.running(), "the kill", 20_000);
+    await until(() => !gateway.running(), "the kill");
     const dispatchId = readFileSync(join(gateway.folder, "killed"), "utf8");
     rmSync(join(gateway.folder, "killed"));
     await gateway.start();

@@ -132,13 +132,13 @@ async function supervised(plugin: string, config: Record<string, unknown> = {}) 
     crashes: () => crashes,
     output: gateway.output,
     taskIs: (title: string, status: Task["status"]) =>
-      until(async () => (await statusOf(title)) === status, `the task ${title} being ${status}`, 60_000),
+      until(async () => (await statusOf(title)) === status, `the task ${title} being ${status}`),
     async missionIs(plan: string, status: string) {
       const isSo = async () =>
         (((await listed("/mission list")).missions ?? []) as { planId: string; status: string }[]).some(
           (one) => one.planId === plan && one.status === status,
         );
-      await until(isSo, `the mission ${plan} being ${status}`, 60_000);
+      await until(isSo, `the mission ${plan} being ${status}`);
     },
     async answered(room: string, text: string) {
       const messages = () => fetch(`${gateway.url}/api/rooms/${room}/messages`, { headers }).then((one) => one.text());
@@ -160,7 +160,7 @@ it("what is under way beside a crash is done all the same, and only what causes 
     "message hello one",
     "message hello two",
   ];
-  await until(() => all.every((call) => rig.calls().includes(call)), "all being under way", 20_000);
+  await until(() => all.every((call) => rig.calls().includes(call)), "all being under way");
   rig.letGo();
   await rig.taskIs("poison", "blocked");
   for (const title of ["fine 1", "fine 2", "fine 3"]) await rig.taskIs(title, "done");
@@ -208,10 +208,10 @@ it("hooks are notified of what is under way beside a crash in a notification, an
 it("a crash at one point keeps hooks at another from no change of the task", async () => {
   const rig = await supervised(SPAWNED);
   await rig.command("/task add work poison");
-  await until(() => rig.output().includes("not called again by themselves"), "spawn being given up", 60_000);
+  await until(() => rig.output().includes("not called again by themselves"), "spawn being given up");
   const tasks = async () => ((await rig.listed("/task list all")).tasks ?? []) as Task[];
   const isSettled = ({ status }: Task) => status === "done" || status === "blocked";
-  const task = await until(async () => (await tasks()).find(isSettled), "the task's end", 60_000);
+  const task = await until(async () => (await tasks()).find(isSettled), "the task's end");
   // Each attempt of the task is one more crash, and the gateway may be down for a moment.
   const history = await until(
     async () => (await rig.listed(`/task show ${task.id}`)).history as TaskEvent[] | undefined,
@@ -246,7 +246,7 @@ it.each([
     const alerts = async () => JSON.stringify((await rig.listed("/alerts")).alerts ?? []);
     for (const title of ["fine 1", "poison", "fine 2"])
       await until(async () => (await alerts()).includes(title), `an alert about ${title}`, 60_000);
-    await until(() => rig.output().includes("not called again by themselves"), "the hook being given up", 60_000);
+    await until(() => rig.output().includes("not called again by themselves"), "the hook being given up");
     for (const title of ["fine 1", "fine 2"])
       await until(
         () => rig.calls().some((call) => call.startsWith(idOf(title))),

@@ -43,7 +43,7 @@ beforeAll(async () => {
     },
     keep: true,
   });
-}, 60_000);
+}, 120_000);
 afterAll(() => app.remove());
 
 type Shown = Task & { history: TaskEvent[] };

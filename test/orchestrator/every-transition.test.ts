@@ -31,7 +31,7 @@ beforeAll(async () => {
       keep: true,
     },
   );
-}, 60_000);
+}, 120_000);
 afterAll(() => app.remove());
 
 const show = async (id: string) => (await app.command(`/task show ${id}`)).data as Shown;

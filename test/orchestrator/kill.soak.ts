@@ -46,5 +46,5 @@ it("again and again, or stopped: every task ends, none runs more often than it m
         hook ===
           (task.status === "done" ? "task:complete" : task.status === "failed" ? "task:fail" : "task:transition"),
     );
-  await until(() => tasks.every(isTold), "the end of each task being told", 30_000);
+  await until(() => tasks.every(isTold), "the end of each task being told");
 }, 180_000);

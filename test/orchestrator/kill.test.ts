@@ -245,7 +245,7 @@ describe("killed in a transition", () => {
       () => calls(gateway.folder).some(({ hook, phase }) => hook === "task:fail" && phase === "after"),
       "task:fail being told",
     );
-  }, 90_000);
+  }, 120_000);
 
   it("waits while its runner is not in the settings at the next start, and then does what the runner says", async () => {
     const long = { shell: { sh: 'echo "$HOOKGATE_TASK_ID" >> runs; [ -e go ] || sleep 60' } };
@@ -292,7 +292,7 @@ describe("killed in a transition", () => {
     expect(lines(gateway, "runs").toSorted()).toEqual([...ids, ids[1]].toSorted());
     await command(gateway, `/task retry ${ids[0]}`);
     expect(await ends(gateway, ids[0] ?? "")).toMatchObject({ status: "done", attempt: 2 });
-  }, 90_000);
+  }, 120_000);
 
   it("an end whose hooks take the gateway down waits for a person, who has the hooks called again without another run", async () => {
     const gateway = await start({ work: { ...once, on_interrupt: "hold" } }, { max_crashes: 1 });
@@ -327,7 +327,7 @@ describe("killed in a transition", () => {
     const asked = calls(gateway.folder).filter(({ hook, phase }) => hook === "task:complete" && phase === "before");
     expect(asked.map(({ attempt }) => attempt)).toEqual([1, 2, 1]);
     expect(lines(gateway, "runs")).toHaveLength(1);
-  }, 90_000);
+  }, 120_000);
 
   it("one that takes the gateway down with it is not started for ever", async () => {
     const gateway = await start({ work: { shell: { sh: "echo run >> runs; kill -9 $PPID" } } }, { max_crashes: 1 });
@@ -348,7 +348,7 @@ describe("killed in a transition", () => {
     const cancelled = await command(gateway, "/task cancel blocked reason=crash yes=true");
     expect(JSON.stringify(cancelled)).toContain("1 task cancelled");
     expect(await show(gateway, id)).toMatchObject({ status: "cancelled" });
-  }, 90_000);
+  }, 120_000);
 });
 
 describe("killed while runners are in flight", () => {
@@ -364,7 +364,7 @@ describe("killed while runners are in flight", () => {
     await until(() => lines(gateway, "pids").length === 4, "both programs and their children");
     const pids = lines(gateway, "pids").map(Number);
     await gateway.kill();
-    await until(() => pids.filter(processRuns).length === 0, "the end of all programs", 20_000);
+    await until(() => pids.filter(processRuns).length === 0, "the end of all programs");
     writeFileSync(join(gateway.folder, "go"), "");
     await again(gateway);
     expect(await ends(gateway, never)).toMatchObject({ status: "blocked", attempt: 1 });

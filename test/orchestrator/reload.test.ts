@@ -46,7 +46,7 @@ it("runners, their room and their bounds hold for what starts from then on", asy
   await expect(live.app.reload(live.read())).rejects.toThrow('did you mean "other"?');
   expect((await ends(live, await add("other And again"))).result?.output.trim()).toBe("other");
   expect((await ends(live, await add("work And again"))).result?.output.trim()).toBe("new");
-}, 60_000);
+}, 120_000);
 
 it("what its runner was taken away from waits, and goes on when it is there again, or somebody else", async () => {
   const all = { work: sh("echo work"), other: sh("echo other") };
@@ -80,7 +80,7 @@ it("what its runner was taken away from waits, and goes on when it is there agai
   live.write("hookgate.yaml", settings(all));
   await live.start();
   expect((await ends(live, third)).result?.output.trim()).toBe("work");
-}, 60_000);
+}, 120_000);
 
 it("what completion offers is what the configuration says now", async () => {
   const sections = (runner: string, policy: string, rota: string) =>
@@ -102,4 +102,4 @@ it("what completion offers is what the configuration says now", async () => {
   live.write("hookgate.yaml", sections("new-runner", "new-policy", "new-rota"));
   await live.app.reload(live.read());
   expect(await lists()).toEqual([["me", "new-runner"], ["new-policy"], ["new-rota"]]);
-}, 60_000);
+}, 120_000);

@@ -42,7 +42,7 @@ it("a viewer reads that a hook refused, and not why", async () => {
   await app.say("/mission run fine");
   // The answer to the owner is private.
   const room = async () => JSON.stringify((await app.room()).filter((message) => !("isPrivate" in message)));
-  await until(async () => (await room()).includes("mission:execute"), "the card of the refused mission", 15_000);
+  await until(async () => (await room()).includes("mission:execute"), "the card of the refused mission");
   expect(await room()).toContain("shows operators the reason");
   expect(await room()).not.toContain(QUOTE);
   const seen = async (by: "owner" | "bob") => {

@@ -64,7 +64,7 @@ test("after SIGKILL at any moment: what was acknowledged is there, and nothing i
     `${KILLS} kills: ${JSON.stringify(acknowledged)} acknowledged and there; ${unacknowledged} more were whole`,
   );
   expect(acknowledged.sent).toBeGreaterThan(100);
-}, 60_000);
+}, 120_000);
 
 function partsFor(status: string): string[] {
   return status === "waiting" ? [] : [status];

@@ -8,7 +8,7 @@ const LONGEST_PAUSE_MS = 1_000;
 export async function until<T>(
   probe: () => T | undefined | false | null | Promise<T | undefined | false | null>,
   what: string | (() => string) = "the condition",
-  withinMs = 50_000,
+  withinMs = 90_000,
 ): Promise<T> {
   // Who looks without a pause takes the processor from what is looked at: seldomer the longer it takes.
   for (let pauseMs = 4, waitedMs = 0; ; pauseMs = Math.min(pauseMs * 1.3, 40)) {

@@ -356,7 +356,7 @@ describe("trouble while polling", () => {
     fake.people.says("one", { dm: true });
     await events(1);
     await until(() => gateway.states.some(({ phase }) => phase === "reconnecting"));
-    await until(() => gateway.phase === "online", "the bot being online, although nobody writes", 20_000);
+    await until(() => gateway.phase === "online", "the bot being online, although nobody writes");
   });
 
   it.each([

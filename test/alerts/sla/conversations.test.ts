@@ -253,7 +253,7 @@ describe("a conversation's clocks", () => {
     const [solved] = await desk.rig.store.sla.list({ policyId: "solved", state: "ended", limit: 1 });
     expect(solved?.usedMs).toBe(121 * MINUTE);
     expect(desk.signals).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 
   it("do not start for strangers, other bots, operators and their commands", async () => {
     const desk = await support({ access: { loop: { dms: "everyone", chats: [], mention: "required" } } });
@@ -549,7 +549,7 @@ describe("a conversation's clocks", () => {
     }
     const [next, ...others] = await desk.rig.store.sla.list({ policyId: "next", limit: 10 });
     expect([next?.state, next?.startedAt, others]).toEqual(["running", started, []]);
-  }, 60_000);
+  }, 120_000);
 
   it("see an answer that comes back through a bridge where the customer is", async () => {
     const desk = await support({

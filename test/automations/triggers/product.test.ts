@@ -177,7 +177,7 @@ describe("a hook that writes where it watches", { timeout: 400_000, concurrent: 
         watching("new", `tr -d '\\n' >> new.log; echo >> new.log; sleep 0.25`),
       ],
     });
-  }, 60_000);
+  }, 120_000);
   afterAll(() => product.close());
 
   const stuckOf = async (id: string) => {

@@ -65,7 +65,7 @@ it("a program's exit code and output and a server's answer judge work; what they
     id: done.taskIds.make,
     attempt: 2,
   });
-}, 60_000);
+}, 120_000);
 
 it.each([
   {

@@ -109,7 +109,7 @@ it("each shuts for what it asks for, opens when that is so, and lets through wha
   await live.command(`/task retry ${flaky}`);
   const passed = await live.reaches(condition, "done");
   expect(passed.gates).toMatchObject([{ verdict: "passed", changes: 2 }]);
-}, 60_000);
+}, 120_000);
 
 it("shows what it lacks now, also where that changes no verdict", async () => {
   const live = await app();
@@ -130,4 +130,4 @@ it("shows what it lacks now, also where that changes no verdict", async () => {
   expect((await live.command("/gate list")).text).toContain("not done: right");
   await retried("right");
   expect((await live.reaches(id, "done")).gates).toMatchObject([{ verdict: "passed", changes: 2 }]);
-}, 60_000);
+}, 120_000);

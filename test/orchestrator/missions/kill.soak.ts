@@ -66,13 +66,13 @@ it("missions that are killed again and again end once each, in order, and every 
   const all = missions();
   const events = ["mission:execute", "quality:gate", "mission:complete"];
   const isTold = () => all.every(({ id }) => events.every((event) => lines("heard").includes(`${event} ${id}`)));
-  await until(isTold, "hooks having heard of all", 20_000);
+  await until(isTold, "hooks having heard of all");
 
   // A command that was cut off is handled again, and begins nothing twice. Each has one card, which tells its end.
   const byHand = all.filter(({ planId }) => planId === "by-hand");
   expect(byHand).toHaveLength(KILLS);
   const isShown = async () => (await cards()).filter((text) => text.includes("Mission by-hand: done")).length === KILLS;
-  await until(isShown, "all cards telling the end", 20_000);
+  await until(isShown, "all cards telling the end");
   for (const { id } of byHand) expect((await cards()).filter((text) => text.includes(id))).toHaveLength(1);
   const timed = all.filter(({ scheduleId }) => scheduleId === "timed");
   expect(timed.length).toBeGreaterThan(0);

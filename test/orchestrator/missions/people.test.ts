@@ -111,7 +111,7 @@ it("a person's work in a mission is judged, handed out again with what is lackin
   });
   expect(report.tasks[0]).toMatchObject({ attempts: 2, retries: 1, score: 1, outcome: "a text that is long enough" });
   expect(report.tasks[1]).toMatchObject({ status: "done", outcome: "out" });
-}, 60_000);
+}, 120_000);
 
 it("a person who cannot, and one whose time is over, end the mission; what waited for them never begins", async () => {
   const app = await missionApp(PLANS, {
@@ -139,7 +139,7 @@ it("a person who cannot, and one whose time is over, end the mission; what waite
     expect.stringMatching(/^timeout/),
     expect.anything(),
   ]);
-}, 60_000);
+}, 120_000);
 
 it("a second Done of an operator leaves the check as it is; Accept takes its place, and the report says so", async () => {
   const app = await missionApp(PLANS, { runners: { press: { shell: { sh: "echo out" } } } });
@@ -193,7 +193,7 @@ it("a second Done of an operator leaves the check as it is; Accept takes its pla
   const { data, text } = await app.command(`/mission report ${second.mission}`);
   expect(data.tasks).toMatchObject([{ status: "done", isUnchecked: true }]);
   expect(text).toContain("Accepted without a check: Write notes");
-}, 60_000);
+}, 120_000);
 
 it("a mission that is cancelled takes the work back from people: their cards say so, and have no buttons any more", async () => {
   const app = await missionApp(PLANS, { runners: { press: { shell: { sh: "echo out" } } } });
@@ -208,4 +208,4 @@ it("a mission that is cancelled takes the work back from people: their cards say
     return card?.text.includes("cancelled") && (card.buttons ?? []).flat().length === 0;
   }, "the card saying so");
   expect((await app.command(`/task done ${one} too late`, "bob")).outcome).toBe("failed");
-}, 60_000);
+}, 120_000);

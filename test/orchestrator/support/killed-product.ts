@@ -77,4 +77,4 @@ export async function ends(gateway: GatewayProcess, id: string): Promise<Shown> 
 }
 
 export const lines = ({ folder }: GatewayProcess, file: string) => linesOf(join(folder, file));
-export const gone = (gateway: GatewayProcess) => until(() => !gateway.running(), "the gateway being gone", 30_000);
+export const gone = (gateway: GatewayProcess) => until(() => !gateway.running(), "the gateway being gone");
