@@ -16,7 +16,7 @@ const PEOPLE = ["entry 1", "entry 2", "entry 3", "reply 1", "reply 2", "reply 3"
 
 /** Notes its start, and ends when the file `go` is there. */
 const waiting = (folder: string, what: string) =>
-  `echo ${what} >> ${folder}/started; until [ -e ${folder}/go ]; do sleep 0.1; done`;
+  `echo ${what} >> ${folder}/started; until [ -e ${folder}/go ] || ! [ -d ${folder} ]; do sleep 0.1; done`;
 
 /** Answers everything with the same words. Its guard, and its hooks at an event and at a changed file, run programs of their own. */
 const plugin = (sh: (what: string) => string) => `import { execFile } from "node:child_process";
