@@ -42,10 +42,14 @@ export function answersOf({ sla, outbox }: Pick<Store, "sla" | "outbox">): Answe
     if (known === undefined || waiting === undefined) return undefined;
     const { inboxId: since = 0 } = waiting;
     const deliveries = await outbox.list({ conversation: formatAddress(known.address), limit: RECENT });
-    const answer = deliveries.find(({ sight }) => sight?.kind === "said" && (sight.inboxId ?? 0) >= since);
-    const state = answer && stateOf(answer);
-    if (answer === undefined || state === undefined) return undefined;
-    return { deliveryId: answer.id, state, at: answer.createdAt, by: answer.sight?.name };
+    for (const answer of deliveries) {
+      const { id: deliveryId, sight, createdAt: at } = answer;
+      if (sight?.kind !== "said" || (sight.inboxId ?? 0) < since) continue;
+      // One that arrived and did not end the wait was no answer, such as a receipt of a hook.
+      const state = stateOf(answer);
+      if (state !== undefined) return { deliveryId, state, at, by: sight.name };
+    }
+    return undefined;
   };
 }
 
