@@ -27,7 +27,7 @@ import { NAMED } from "./card/words.js";
 import type { Coming } from "./coming.js";
 import { type AlertsConfig, spellChats } from "./config.js";
 import type { Alerts, AlertsDeps } from "./contract.js";
-import { createDigests, DIGEST, type Digest } from "./digests.js";
+import { DIGEST, type Digest, Digests } from "./digests.js";
 import { escalatedText } from "./escalated.js";
 import { createHeartbeat } from "./heartbeat.js";
 import { createInhibitors, type Inhibitors } from "./inhibitors.js";
@@ -75,7 +75,7 @@ class RunningAlerts implements Alerts {
   readonly #takeBack: ReturnType<typeof createTakeBack>;
   /** The dependencies of the steps of an alert and of its messages. */
   readonly #telling: Telling;
-  readonly #digests: ReturnType<typeof createDigests>;
+  readonly #digests: Digests;
   readonly #heartbeat: ReturnType<typeof createHeartbeat>;
   readonly #gatewayWatch: ReturnType<typeof watchGateway>;
   #isStarted = false;
@@ -104,7 +104,7 @@ class RunningAlerts implements Alerts {
       run: (occasion) => this.#run(occasion),
       raiseOwn: (signal) => this.#raiseOwn(signal),
     });
-    this.#digests = createDigests(this.#telling, deps.store.keyValue);
+    this.#digests = new Digests(this.#telling, deps.store.keyValue);
     this.#heartbeat = createHeartbeat(this.#telling, deps.store.keyValue);
     this.#gatewayWatch = watchGateway({
       config: () => this.#config.watch_gateway,

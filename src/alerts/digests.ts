@@ -68,136 +68,148 @@ interface About {
   timezone: string | undefined;
 }
 
-export function createDigests(
-  parts: Telling,
-  keyValue: KeyValueStore,
-): { now(): Promise<Digest>; processDue(): Promise<number | undefined> } {
-  const { clock, admins, send } = parts;
+export class Digests {
+  readonly #telling: Telling;
+  readonly #keyValue: KeyValueStore;
 
-  async function processDigest(digest: DigestConfig): Promise<number | undefined> {
-    const now = clock.now();
+  constructor(telling: Telling, keyValue: KeyValueStore) {
+    this.#telling = telling;
+    this.#keyValue = keyValue;
+  }
+
+  now(): Promise<Digest> {
+    const since = this.#telling.clock.now() - DAY_MS;
+    return write(this.#telling, { title: "Alerts", since, timezone: undefined });
+  }
+
+  /** Returns the time of the next digest or check. */
+  async processDue(): Promise<number | undefined> {
+    const times: number[] = [];
+    for (const digest of this.#telling.config.digests) {
+      const next = await this.#processDigest(digest);
+      if (next !== undefined) times.push(next);
+    }
+    const next = await this.#followUp();
+    if (next !== undefined) times.push(next);
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  async #processDigest(digest: DigestConfig): Promise<number | undefined> {
+    const telling = this.#telling;
+    const now = telling.clock.now();
     const { timezone = localTimezone(), title } = digest;
-    const { key, rota, next, duty } = timesOf(digest, parts, now);
-    const known = (await keyValue.get(SCOPE, key)) as Due | undefined;
+    const { key, rota, next, duty } = timesOf(digest, telling, now);
+    const known = (await this.#keyValue.get(SCOPE, key)) as Due | undefined;
     if (next === undefined) return undefined;
     // A changed rota applies at once, and the digest goes on from the last one.
     if (known === undefined || known.rota !== rota) {
-      await keyValue.set(SCOPE, key, { rota, nextAt: next, lastAt: known?.lastAt ?? now });
+      await this.#keyValue.set(SCOPE, key, { rota, nextAt: next, lastAt: known?.lastAt ?? now });
       return next;
     }
     if (known.nextAt > now) return known.nextAt;
     // The gap that this shift ends is no alert any more.
-    if (duty !== undefined) await watchRotas(parts);
+    if (duty !== undefined) await watchRotas(telling);
     const about = { title, since: known.lastAt, timezone };
-    const { message } = await write(parts, about);
+    const { message } = await write(telling, about);
     // The digest was missed, and its shift has ended: the next person on call gets it.
     const isTold = digest.rota === undefined || duty !== undefined;
-    const to = digest.to.length > 0 ? digest.to.flatMap((text) => parseAddress(text) ?? []) : admins();
-    const direct = duty === undefined ? [] : directFor(duty, to.map(formatAddress), parts);
-    const sentTo = (at: Address) => ({ to: formatAddress(at), deliveryId: digestId(key, known.nextAt, at) });
-    const sent = { sentAt: now, about, duty: duty && { ...duty, direct } };
-    const all = [
-      ...to.map((at) => ({ ...sent, ...sentTo(at) })),
-      ...direct
-        .flatMap((text) => parseAddress(text) ?? [])
-        .map((at) => ({ ...sent, ...sentTo(at), posts: to.map(sentTo) })),
-    ];
-    for (const one of isTold ? all : [])
-      try {
-        await post(one, message);
-      } catch (error) {
-        // The other chats get it all the same.
-        if (nowhere(error) === undefined) throw error;
-      }
-    await keyValue.set(SCOPE, key, { rota, nextAt: next, lastAt: now });
+    const idAt = (at: Address) => digestId(key, known.nextAt, at);
+    for (const one of isTold ? addressed(digest, { about, duty, sentAt: now, idAt }, telling) : [])
+      await this.#post(one, message);
+    await this.#keyValue.set(SCOPE, key, { rota, nextAt: next, lastAt: now });
     return next;
   }
 
-  async function post(sent: Sent, message: OutboundMessage): Promise<void> {
-    const others = (await unsettled()).filter(({ deliveryId }) => deliveryId !== sent.deliveryId);
-    // Known before it is enqueued: a crash in between loses none.
-    await keyValue.set(SCOPE, UNSETTLED, [...others, sent]);
+  /** Where nothing can be enqueued it stays unsettled: `#followUp` sends it elsewhere, and the other chats get it all the same. */
+  async #post(sent: Sent, message: OutboundMessage): Promise<void> {
     const { to, duty, deliveryId } = sent;
+    // Known before it is enqueued: a crash in between loses none.
+    await this.#keyValue.set(SCOPE, UNSETTLED, [...(await this.#unsettledBesides(deliveryId)), sent]);
     const at = parseAddress(to);
-    if (at)
-      await send(at, duty === undefined ? message : called(message, duty, at, parts), { cause: CAUSE, deliveryId });
+    if (at === undefined) return;
+    const words = duty === undefined ? message : called(message, duty, at, this.#telling);
+    try {
+      await this.#telling.send(at, words, { cause: CAUSE, deliveryId });
+    } catch (error) {
+      if (nowhere(error) === undefined) throw error;
+    }
   }
 
-  const unsettled = async () => ((await keyValue.get(SCOPE, UNSETTLED)) ?? []) as Sent[];
+  async #unsettled(): Promise<Sent[]> {
+    return ((await this.#keyValue.get(SCOPE, UNSETTLED)) ?? []) as Sent[];
+  }
+
+  async #unsettledBesides(deliveryId: string): Promise<Sent[]> {
+    return (await this.#unsettled()).filter((one) => one.deliveryId !== deliveryId);
+  }
 
   /** Sends a digest that a chat does not take to the fallback. Returns the time of the next check. */
-  async function followUp(): Promise<number | undefined> {
+  async #followUp(): Promise<number | undefined> {
+    const telling = this.#telling;
     let next: number | undefined;
-    for (const one of await unsettled()) {
-      const delivery = await parts.deliveryOf(one.deliveryId);
+    for (const one of await this.#unsettled()) {
+      const delivery = await telling.deliveryOf(one.deliveryId);
       const waits = delivery !== undefined && isUnderWay(delivery);
-      const patience = one.sentAt + parts.config.fallback_after;
-      if (waits && clock.now() < patience) {
+      const patience = one.sentAt + telling.config.fallback_after;
+      if (waits && telling.clock.now() < patience) {
         next = Math.min(next ?? patience, patience);
         continue;
       }
       // Not enqueued: its platform is not switched on.
       if (delivery === undefined || waits || isLost(delivery))
-        await postElsewhere(one, {
+        await this.#postElsewhere(one, {
           reason: delivery?.reason ?? "it could not be enqueued",
           isByHook: delivery !== undefined && isStoppedByHook(delivery),
         });
-      const left = (await unsettled()).filter(({ deliveryId }) => deliveryId !== one.deliveryId);
-      await keyValue.set(SCOPE, UNSETTLED, left);
+      await this.#keyValue.set(SCOPE, UNSETTLED, await this.#unsettledBesides(one.deliveryId));
     }
     return next;
   }
 
-  /** The private message did not arrive: the messages in the other chats are changed to show that. */
-  async function correct({ posts = [], duty }: Sent): Promise<void> {
-    for (const { to, deliveryId } of posts) {
-      const [at, delivery] = [parseAddress(to), await parts.deliveryOf(deliveryId)];
-      if (at === undefined || delivery?.message === undefined || duty === undefined) continue;
-      const message = called({ ...delivery.message, text: "" }, duty, at, parts);
-      const options = { cause: CAUSE, deliveryId: digestId(deliveryId, 0, at), isCourtesy: true };
-      if (message.text !== delivery.message.text) await parts.edit(deliveryId, message, options);
+  async #postElsewhere(lost: Sent, loss: Pick<Loss, "reason" | "isByHook">): Promise<void> {
+    const telling = this.#telling;
+    const { to, deliveryId, duty, about } = lost;
+    await raiseUndelivered(to, loss, telling, false);
+    if (lost.isElsewhere) return;
+    await this.#correct(lost);
+    const { message } = await write(telling, about);
+    const text = `${message.text} This digest did not arrive at \`${shownAs(to, telling.placeName)}\`.`.trim();
+    for (const other of fallbacks(telling.config, () => telling.admins().map(formatAddress))) {
+      const at = parseAddress(other);
+      if (at === undefined || other === to) continue;
+      const sent = { to: other, deliveryId: digestId(deliveryId, 0, at), sentAt: telling.clock.now(), about, duty };
+      await this.#post({ ...sent, isElsewhere: true }, { ...message, text });
     }
   }
 
-  async function postElsewhere(lost: Sent, loss: Pick<Loss, "reason" | "isByHook">) {
-    const { to, deliveryId, duty, about, isElsewhere } = lost;
-    await raiseUndelivered(to, loss, parts, false);
-    if (isElsewhere) return;
-    await correct(lost);
-    const { message } = await write(parts, about);
-    const text = `${message.text} This digest did not arrive at \`${shownAs(to, parts.placeName)}\`.`.trim();
-    for (const other of fallbacks(parts.config, () => admins().map(formatAddress)))
-      if (other !== to) {
-        const at = parseAddress(other);
-        const id = at && digestId(deliveryId, 0, at);
-        const sent = {
-          to: other,
-          deliveryId: id ?? "",
-          sentAt: clock.now(),
-          about,
-          duty,
-          isElsewhere: true,
-        };
-        if (at)
-          await post(sent, { ...message, text }).catch((error: unknown) => {
-            if (nowhere(error) === undefined) throw error;
-          });
-      }
+  /** The private message did not arrive: the messages in the other chats are changed to show that. */
+  async #correct({ posts = [], duty }: Sent): Promise<void> {
+    for (const { to, deliveryId } of posts) {
+      const [at, delivery] = [parseAddress(to), await this.#telling.deliveryOf(deliveryId)];
+      if (at === undefined || delivery?.message === undefined || duty === undefined) continue;
+      const message = called({ ...delivery.message, text: "" }, duty, at, this.#telling);
+      const options = { cause: CAUSE, deliveryId: digestId(deliveryId, 0, at), isCourtesy: true };
+      if (message.text !== delivery.message.text) await this.#telling.edit(deliveryId, message, options);
+    }
   }
+}
 
-  return {
-    now: () => write(parts, { title: "Alerts", since: clock.now() - DAY_MS, timezone: undefined }),
-    async processDue() {
-      const times: number[] = [];
-      for (const digest of parts.config.digests) {
-        const next = await processDigest(digest);
-        if (next !== undefined) times.push(next);
-      }
-      const next = await followUp();
-      if (next !== undefined) times.push(next);
-      return times.length === 0 ? undefined : Math.min(...times);
-    },
-  };
+/** One for each chat of the digest, and for private chats of the person on duty where no chat of it notifies them. */
+function addressed(
+  digest: DigestConfig,
+  { about, duty, sentAt, idAt }: Pick<Sent, "about" | "duty" | "sentAt"> & { idAt(at: Address): string },
+  telling: Telling,
+): Sent[] {
+  const to = digest.to.length > 0 ? digest.to.flatMap((text) => parseAddress(text) ?? []) : telling.admins();
+  const direct = duty === undefined ? [] : directFor(duty, to.map(formatAddress), telling);
+  const sent = { sentAt, about, duty: duty && { ...duty, direct } };
+  const sentTo = (at: Address) => ({ to: formatAddress(at), deliveryId: idAt(at) });
+  return [
+    ...to.map((at) => ({ ...sent, ...sentTo(at) })),
+    ...direct
+      .flatMap((text) => parseAddress(text) ?? [])
+      .map((at) => ({ ...sent, ...sentTo(at), posts: to.map(sentTo) })),
+  ];
 }
 
 interface Duty {
