@@ -326,9 +326,16 @@ export interface SlaStore {
   openCase(conversation: string): Promise<SlaCase | undefined>;
   caseById(id: string): Promise<SlaCase | undefined>;
   openCases(afterId: string, limit: number): Promise<SlaCase[]>;
-  /** Open cases that end by themselves. */
-  nextClosing(): Promise<{ id: string; conversation: string; closesAt: number } | undefined>;
+  /** The first open case that ends by itself, of those behind `after`. */
+  nextClosing(after?: ClosingCase): Promise<ClosingCase | undefined>;
   sweep(endedBefore: number): Promise<number>;
+}
+
+/** `closesAt`: when it ends by silence (ms since the epoch). */
+export interface ClosingCase {
+  id: string;
+  conversation: string;
+  closesAt: number;
 }
 
 /** `20 s + 30 s given by Olga`: the time that the policy gives, and the time that people added. Undefined: people added none. */

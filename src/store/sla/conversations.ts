@@ -38,9 +38,9 @@ export function createConversations({ database, read }: Connection): Conversatio
   const openAfter = database.prepare<[string, number], { data: string }>(
     "SELECT data FROM sla_cases WHERE id > ? AND ended_at IS NULL ORDER BY id LIMIT ?",
   );
-  const closing = database.prepare<[], { id: string; conversation: string; closesAt: number }>(
+  const closing = database.prepare<[number, string], { id: string; conversation: string; closesAt: number }>(
     `SELECT id, conversation, closes_at AS closesAt FROM sla_cases INDEXED BY sla_cases_closing
-     WHERE closes_at IS NOT NULL AND ended_at IS NULL ORDER BY closes_at LIMIT 1`,
+     WHERE closes_at IS NOT NULL AND ended_at IS NULL AND (closes_at, id) > (?, ?) ORDER BY closes_at, id LIMIT 1`,
   );
   const putCase = (one: SlaCase) =>
     void put.run(one.id, one.conversation, one.endedAt ?? null, one.closesAt ?? null, JSON.stringify(one));
@@ -53,7 +53,7 @@ export function createConversations({ database, read }: Connection): Conversatio
     caseById: (id) => read(() => caseOf(byId.get(id))),
     openCases: (afterId, limit) =>
       read(() => openAfter.all(afterId, limit).map(({ data }): SlaCase => JSON.parse(data))),
-    nextClosing: () => read(() => closing.get()),
+    nextClosing: (after) => read(() => closing.get(after?.closesAt ?? 0, after?.id ?? "")),
   };
 }
 

@@ -799,6 +799,28 @@ describe("a conversation's clocks", () => {
     expect(ends.join()).toContain("answered by a hook");
   });
 
+  it("ends by silence although that of another one fails", async () => {
+    const desk = await support({ sla: { conversations: { resolved_after: "2h" } } });
+    for (const chatId of ["dm-1", "dm-2"]) {
+      await desk.customer("when are you open?", { chatId });
+      await desk.staff("At nine.", { chatId });
+    }
+    const open = () => desk.rig.store.sla.openCases("", 10);
+    const first = (await open()).find(({ address }) => address.chatId === "dm-1");
+    const { caseById } = desk.rig.store.sla;
+    desk.rig.store.sla.caseById = async (id) => {
+      if (id === first?.id) throw new Error("its row is damaged");
+      return caseById(id);
+    };
+    await desk.clock.advance(2 * HOUR + MINUTE);
+    await until(async () => (await open()).length === 1, "the end of the other");
+    expect((await open()).map(({ id }) => id)).toEqual([first?.id]);
+    // It is tried again.
+    desk.rig.store.sla.caseById = caseById;
+    await desk.clock.advance(MINUTE);
+    await until(async () => (await open()).length === 0, "its end");
+  });
+
   it("that are closed without an answer meet no target, and their time is no response time", async () => {
     const desk = await support();
     const close = async () => {

@@ -3,11 +3,13 @@
  * there, one at a time for each conversation, and are done when the case and its clocks have moved: a crash repeats or loses nothing.
  */
 
-import type { ConversationSight, SlaCase, SlaStore } from "../../../domain/alerts/sla.js";
+import type { ClosingCase, ConversationSight, SlaCase, SlaStore } from "../../../domain/alerts/sla.js";
 import type { WatchedEntity } from "../../../domain/alerts/watched.js";
 import { formatAddress } from "../../../domain/chat/address.js";
 import type { Work } from "../../../domain/work.js";
+import { failuresOf } from "../../../lib/concurrency/failures-of.js";
 import { createWork } from "../../../lib/concurrency/work.js";
+import { errorMessage } from "../../../lib/errors.js";
 import type { Logger } from "../../../lib/logger.js";
 import type { Clock } from "../../../lib/time/clock.js";
 import type { Clocks, Sighting } from "../clocks.js";
@@ -227,19 +229,31 @@ export class Conversations {
     });
   }
 
-  /** Ends the conversations that have been silent long enough. Returns the time of the next. */
+  /** Ends the conversations that have been silent long enough. Returns the time of the next. Rejects when one failed; the others end. */
   async #closeSilent(): Promise<number | undefined> {
-    const { store, clock } = this.#deps;
-    const next = await store.nextClosing();
-    if (!next || next.closesAt > clock.now()) return next?.closesAt;
+    const { store, clock, logger } = this.#deps;
+    const failures: unknown[] = [];
+    const noteFailure = ({ id, conversation }: ClosingCase, error: unknown) =>
+      logger.error({ case: id, conversation, error: errorMessage(error) }, "a silent conversation could not be ended");
+    for (let last: ClosingCase | undefined; ; ) {
+      const next = await store.nextClosing(last);
+      if (!next || next.closesAt > clock.now()) {
+        if (failures.length > 0) throw failures[0];
+        return next?.closesAt;
+      }
+      failures.push(...(await failuresOf([next], (one) => this.#endIfSilent(one), noteFailure)));
+      last = next;
+    }
+  }
+
+  async #endIfSilent({ id, conversation }: ClosingCase): Promise<void> {
     // A new message may have come.
-    await this.#take(next.conversation);
-    await this.#see(next.id, (known) => {
-      if (known?.closesAt === undefined || known.endedAt !== undefined || known.closesAt > clock.now())
+    await this.#take(conversation);
+    await this.#see(id, (known) => {
+      if (known?.closesAt === undefined || known.endedAt !== undefined || known.closesAt > this.#deps.clock.now())
         return undefined;
       return { case: ended(known, known.closesAt, BY_SILENCE), changedAt: known.closesAt };
     });
-    return clock.now();
   }
 
   async #lookAtClosing(): Promise<void> {
