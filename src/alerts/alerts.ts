@@ -39,10 +39,9 @@ import { askRotas, type RotaView, warningOfGaps } from "./rota/on-call.js";
 import { accountsWith } from "./rota/people.js";
 import { endUnusedGaps, watchRotas } from "./rota/watch-rotas.js";
 import { createSilences, type Silences } from "./silences.js";
-import { watchGateway } from "./sources/gateway.js";
-import { reopenWithinOf, routeAt, stepsEndOf } from "./steps/route.js";
+import { GatewayWatch } from "./sources/gateway.js";
+import { routeAt } from "./steps/route.js";
 import { withdrawLatePages } from "./tell/pages/late-pages.js";
-import { lostOthers, lostPages } from "./tell/pages/lost-pages.js";
 import { noteTest, retest, testOf, tryTest } from "./tell/pages/test-arrival.js";
 import { isPostedNowhere } from "./tell/posted-nowhere.js";
 import { sendAnew } from "./tell/send-anew.js";
@@ -62,9 +61,6 @@ export function createAlerts(deps: AlertsDeps): Alerts {
   return new RunningAlerts(deps);
 }
 
-/** The last step is taken by then. */
-const STEP_MS = 60_000;
-
 class RunningAlerts implements Alerts {
   readonly #deps: AlertsDeps;
   readonly #store: Store["alerts"];
@@ -77,7 +73,7 @@ class RunningAlerts implements Alerts {
   readonly #telling: Telling;
   readonly #digests: Digests;
   readonly #heartbeat: ReturnType<typeof createHeartbeat>;
-  readonly #gatewayWatch: ReturnType<typeof watchGateway>;
+  readonly #gatewayWatch: GatewayWatch;
   #isStarted = false;
   readonly silences: Alerts["silences"];
 
@@ -106,22 +102,7 @@ class RunningAlerts implements Alerts {
     });
     this.#digests = new Digests(this.#telling, deps.store.keyValue);
     this.#heartbeat = createHeartbeat(this.#telling, deps.store.keyValue);
-    this.#gatewayWatch = watchGateway({
-      config: () => this.#config.watch_gateway,
-      status: deps.status,
-      lostMessages: async () => {
-        const { text, deliveryIds, answered } = await lostPages(this.#telling);
-        const others = await lostOthers(deliveryIds, deps.store, deps.placeName);
-        const sentences = [others.text, text].filter((one) => one !== undefined);
-        return { sentences, answered, newestAt: others.newestAt };
-      },
-      nameOf: (conversation) => {
-        const at = parseAddress(conversation);
-        return (at && deps.placeName?.(at)) ?? conversation;
-      },
-      raiseOwn: (signal, newestAt) => this.#raiseOwn(signal, newestAt),
-      clock,
-    });
+    this.#gatewayWatch = new GatewayWatch(this.#telling, { status: deps.status, store: deps.store });
     this.silences = this.#silencesForPeople();
     // Times that would lie ahead now are taken back, and alerts that wait for one of them are looked at again.
     clock.onStep?.((stepMs) => stepMs < 0 && this.#everything());
@@ -376,29 +357,11 @@ class RunningAlerts implements Alerts {
     }
   }
 
-  /** Its steps come first, while they are taken. */
-  #isMoreDue(known: Alert, newestAt: number): boolean {
-    const { state, signal } = known;
-    if (signal.state !== "firing" || (state !== "firing" && state !== "acked" && state !== "snoozed")) return false;
-    const stepsMs = state === "firing" ? stepsEndOf(known, this.#telling) + STEP_MS : 0;
-    const waitMs = Math.max(reopenWithinOf(known, this.#telling), stepsMs);
-    return newestAt > signal.at && this.#deps.clock.now() - signal.at >= waitMs;
-  }
-
-  async #raiseOwn(signal: Omit<AlertSignal, "episode" | "at">, newestAt = 0): Promise<void> {
+  async #raiseOwn(signal: Omit<AlertSignal, "episode" | "at">): Promise<void> {
     const known = await this.#store.latest(signal.fingerprint);
     const isKnown = known !== undefined && isOpen(known.state);
     if (signal.state === "resolved" && !isKnown) return;
     const now = this.#deps.clock.now();
-    // New work: an alert that an operator has, or whose steps are done, would call no one for it. One that a rule keeps quiet stays so.
-    if (known !== undefined && signal.state === "firing" && this.#isMoreDue(known, newestAt)) {
-      const reason = "more messages wait: a new alert follows";
-      await this.#run({
-        kind: "signal",
-        signal: { ...signal, state: "resolved", reason, episode: known.episode, at: now },
-      });
-      return this.#raiseOwn({ ...signal, isMore: true });
-    }
     const { isMore } = isKnown ? known.signal : signal;
     const episode = isKnown ? known.episode : (known?.episode ?? 0) + 1;
     // An alert that fired stays as it is within its episode, and shows the newest reason.

@@ -2,10 +2,14 @@
  * Alerts about the gateway itself: a platform that stays away, a damaged database, messages that could not be delivered and wait for an
  * operator, new messages that are held back.
  */
-import type { AlertSignal } from "../../domain/alerts/alert-signal.js";
-import type { Clock } from "../../lib/time/clock.js";
+import type { Alert } from "../../domain/alerts/alert.js";
+import { parseAddress } from "../../domain/chat/address.js";
+import type { Store } from "../../domain/store.js";
 import { formatDuration } from "../../lib/time/duration.js";
 import type { AlertsConfig } from "../config.js";
+import { reopenWithinOf, stepsEndOf } from "../steps/route.js";
+import { lostMessages } from "../tell/pages/lost-messages.js";
+import type { Telling } from "../tell/telling.js";
 
 export interface GatewayFacts {
   adapters: readonly {
@@ -22,35 +26,50 @@ export interface GatewayFacts {
 }
 
 interface Deps {
-  config(): AlertsConfig["watch_gateway"];
   status(): Promise<GatewayFacts>;
-  /**
-   * The messages that wait for an operator, in sentences; how many of them are pages that call for no one; and when the last of the others
-   * was given up (ms since the epoch).
-   */
-  lostMessages(): Promise<{ sentences: string[]; answered: number; newestAt: number }>;
-  nameOf(conversation: string): string;
-  /** `newestAt`: when the newest part of the problem began. People are called again for what began after they were called. */
-  raiseOwn(signal: Omit<AlertSignal, "episode" | "at">, newestAt?: number): Promise<void>;
-  clock: Clock;
+  store: Pick<Store, "inbox" | "outbox">;
 }
 
 const CHECK_EVERY_MS = 30_000;
 const MIN_CHECK_MS = 1_000;
+/** The last step is taken by then. */
+const STEP_MS = 60_000;
 
-export function watchGateway({ config, status, lostMessages, nameOf, raiseOwn, clock }: Deps): {
-  processDue(): Promise<number>;
-} {
-  let undeliveredSince: number | undefined;
+export class GatewayWatch {
+  readonly #telling: Telling;
+  readonly #deps: Deps;
+  /** When messages that wait for an operator were first seen; undefined while there are none. */
+  #undeliveredSince: number | undefined;
 
-  async function checkPlatform(facts: GatewayFacts["adapters"][number]): Promise<void> {
+  constructor(telling: Telling, deps: Deps) {
+    this.#telling = telling;
+    this.#deps = deps;
+  }
+
+  async processDue(): Promise<number> {
+    const facts = await this.#deps.status();
+    await this.#checkStore(facts.store);
+    for (const adapter of facts.adapters) await this.#checkPlatform(adapter);
+    await this.#checkLetters(facts);
+    await this.#checkInbound(facts);
+    const { offline_after, undelivered_after } = this.#config;
+    const soonest = Math.min(offline_after, undelivered_after) / 2;
+    return this.#telling.clock.now() + Math.min(CHECK_EVERY_MS, Math.max(MIN_CHECK_MS, soonest));
+  }
+
+  /** The current one: a reload changes it. */
+  get #config(): AlertsConfig["watch_gateway"] {
+    return this.#telling.config.watch_gateway;
+  }
+
+  async #checkPlatform(facts: GatewayFacts["adapters"][number]): Promise<void> {
     const { platform, phase, since, awaySince = since, reason } = facts;
     if (phase === "off") return;
     // Each attempt to connect is a phase of its own.
-    const awayMs = clock.now() - awaySince;
+    const awayMs = this.#telling.clock.now() - awaySince;
     const isAway = phase !== "online";
-    if (isAway && awayMs < config().offline_after) return;
-    await raiseOwn({
+    if (isAway && awayMs < this.#config.offline_after) return;
+    await this.#telling.raiseOwn({
       fingerprint: `gateway:platform:${platform}`,
       state: isAway ? "firing" : "resolved",
       severity: "high",
@@ -61,19 +80,21 @@ export function watchGateway({ config, status, lostMessages, nameOf, raiseOwn, c
     });
   }
 
-  async function checkLetters({ outbox, inbox }: GatewayFacts): Promise<void> {
+  async #checkLetters({ outbox, inbox }: GatewayFacts): Promise<void> {
+    const { clock, store, raiseOwn } = this.#telling;
     const now = clock.now();
     const count = outbox.dead + outbox.held + inbox.dead;
-    if (count === 0) undeliveredSince = undefined;
-    else undeliveredSince ??= now;
-    if (undeliveredSince !== undefined && now - undeliveredSince < config().undelivered_after) return;
+    if (count === 0) this.#undeliveredSince = undefined;
+    else this.#undeliveredSince ??= now;
+    if (this.#undeliveredSince !== undefined && now - this.#undeliveredSince < this.#config.undelivered_after) return;
     const counts = [
       outbox.dead > 0 && `${outbox.dead} given up`,
       outbox.held > 0 && `${outbox.held} held`,
       inbox.dead > 0 && `${inbox.dead} not handled`,
     ].filter((part) => part !== false);
-    const lost = count > 0 ? await lostMessages() : { sentences: [], answered: 0, newestAt: 0 };
-    const since = `${counts.join(", ")}, the oldest for more than ${formatDuration(config().undelivered_after)}`;
+    const lost =
+      count > 0 ? await lostMessages(this.#telling, this.#deps.store) : { sentences: [], answered: 0, newestAt: 0 };
+    const since = `${counts.join(", ")}, the oldest for more than ${formatDuration(this.#config.undelivered_after)}`;
     const signal = {
       fingerprint: "gateway:letters",
       // A page that others got in place of it, or whose alert an operator has, is no reason to page people.
@@ -85,19 +106,23 @@ export function watchGateway({ config, status, lostMessages, nameOf, raiseOwn, c
       runbook: "/outbox list",
       labels: { kind: "letters" },
     };
-    await raiseOwn(signal, lost.newestAt);
+    const known = await store.latest(signal.fingerprint);
+    // New work: an alert that an operator has, or whose steps are done, would call no one for it. One that a rule keeps quiet stays so.
+    const isMore = known !== undefined && signal.state === "firing" && isMoreDue(known, lost.newestAt, this.#telling);
+    if (isMore) await raiseOwn({ ...signal, state: "resolved", reason: "more messages wait: a new alert follows" });
+    await raiseOwn(isMore ? { ...signal, isMore } : signal);
   }
 
-  async function checkInbound({ heldBack }: GatewayFacts): Promise<void> {
-    if (heldBack && heldBack.forMs < config().undelivered_after) return;
+  async #checkInbound({ heldBack }: GatewayFacts): Promise<void> {
+    if (heldBack && heldBack.forMs < this.#config.undelivered_after) return;
     const most = heldBack?.most;
-    await raiseOwn({
+    await this.#telling.raiseOwn({
       fingerprint: "gateway:inbound",
       state: heldBack ? "firing" : "resolved",
       severity: "high",
       title: "New messages are held back",
       reason: heldBack
-        ? `${heldBack.unfinished} messages wait to be handled${most ? `, ${most.messages} of them in ${nameOf(most.conversation)}` : ""}; new ones wait on their platforms until some are handled`
+        ? `${heldBack.unfinished} messages wait to be handled${most ? `, ${most.messages} of them in ${this.#nameOf(most.conversation)}` : ""}; new ones wait on their platforms until some are handled`
         : "new messages are taken again",
       source: { kind: "gateway", id: "inbox" },
       runbook: "/status",
@@ -105,8 +130,13 @@ export function watchGateway({ config, status, lostMessages, nameOf, raiseOwn, c
     });
   }
 
-  async function checkStore({ problem }: GatewayFacts["store"]): Promise<void> {
-    await raiseOwn({
+  #nameOf(conversation: string): string {
+    const at = parseAddress(conversation);
+    return (at && this.#telling.placeName?.(at)) ?? conversation;
+  }
+
+  async #checkStore({ problem }: GatewayFacts["store"]): Promise<void> {
+    await this.#telling.raiseOwn({
       fingerprint: "gateway:store",
       state: problem ? "firing" : "resolved",
       severity: "critical",
@@ -116,16 +146,16 @@ export function watchGateway({ config, status, lostMessages, nameOf, raiseOwn, c
       labels: { kind: "store" },
     });
   }
+}
 
-  return {
-    async processDue() {
-      const facts = await status();
-      await checkStore(facts.store);
-      for (const adapter of facts.adapters) await checkPlatform(adapter);
-      await checkLetters(facts);
-      await checkInbound(facts);
-      const soonest = Math.min(config().offline_after, config().undelivered_after) / 2;
-      return clock.now() + Math.min(CHECK_EVERY_MS, Math.max(MIN_CHECK_MS, soonest));
-    },
-  };
+/**
+ * Messages were lost after this alert was raised, and people are called again for them: not while its steps are taken, and not sooner than
+ * an alert that comes back keeps its card. `newestAt`: when the last message was given up.
+ */
+function isMoreDue(known: Alert, newestAt: number, telling: Telling): boolean {
+  const { state, signal } = known;
+  if (signal.state !== "firing" || (state !== "firing" && state !== "acked" && state !== "snoozed")) return false;
+  const stepsMs = state === "firing" ? stepsEndOf(known, telling) + STEP_MS : 0;
+  const waitMs = Math.max(reopenWithinOf(known, telling), stepsMs);
+  return newestAt > signal.at && telling.clock.now() - signal.at >= waitMs;
 }

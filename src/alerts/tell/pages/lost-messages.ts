@@ -11,15 +11,30 @@ import type { Telling } from "../telling.js";
 
 const NAMED = 3;
 
-export interface LostPages {
+export interface LostMessages {
+  sentences: string[];
+  /** The number of pages that call for no one: another message called people in place of them, or an operator has their alerts. */
+  answered: number;
+  /** When the last of the messages besides pages was given up (ms since the epoch). */
+  newestAt: number;
+}
+
+type Reading = Pick<Telling, "store" | "placeName" | "deliveryOf">;
+
+export async function lostMessages(reading: Reading, queues: Pick<Store, "outbox" | "inbox">): Promise<LostMessages> {
+  const { text, deliveryIds, answered } = await lostPages(reading);
+  const others = await lostOthers(deliveryIds, queues, reading.placeName);
+  const sentences = [others.text, text].filter((one) => one !== undefined);
+  return { sentences, answered, newestAt: others.newestAt };
+}
+
+interface LostPages extends Pick<LostMessages, "answered"> {
   /** `Not delivered: the page …`; undefined when none of the messages is a page. */
   text?: string;
   deliveryIds: string[];
-  /** The number of pages that call for no one: another message called people in place of them, or an operator has their alerts. */
-  answered: number;
 }
 
-export async function lostPages(telling: Pick<Telling, "store" | "placeName" | "deliveryOf">): Promise<LostPages> {
+async function lostPages(telling: Reading): Promise<LostPages> {
   const { store, placeName, deliveryOf } = telling;
   const notices = await store.lostPages();
   // One message may call about several alerts.
@@ -69,9 +84,9 @@ async function isPageAnswered(
 const READ = 20;
 
 /** The messages besides pages: `Chats: General on web`, where they should go, and when the last of them was given up. */
-export async function lostOthers(
+async function lostOthers(
   pages: readonly string[],
-  { outbox, inbox }: { outbox: Pick<Store["outbox"], "list">; inbox: Pick<Store["inbox"], "list"> },
+  { outbox, inbox }: Pick<Store, "outbox" | "inbox">,
   placeName: Telling["placeName"],
 ): Promise<{ text?: string | undefined; newestAt: number }> {
   const found = await Promise.all((["dead", "held"] as const).map((status) => outbox.list({ status, limit: READ })));
