@@ -50,8 +50,7 @@ export function fallback(
 ): void {
   const isAsked = notice !== undefined && takenStepOf(plan, notice.key)?.step.isAsked === true;
   const alerting = isAsked ? withoutQuietHours(around) : around;
-  const { config, admins, inhibitors } = alerting;
-  const { alert, now, knownPlaces } = plan;
+  const { alert, knownPlaces } = plan;
   if (!isOpen(alert.state)) {
     // The history reports the step as taken. A page that only waited is `unposted`.
     if (notice?.kind === "escalation" && loss.fate !== "unsent" && loss.fate !== "waiting" && loss.fate !== "paused")
@@ -64,73 +63,102 @@ export function fallback(
     return;
   }
   const there = new Set(knownPlaces.map((place) => place.destination));
-  const elsewhere = [...fallbacks(config, () => admins().map(formatAddress), [destination])];
-  // No chat there takes it: the chats that show the alert get the text, and the mentions.
-  if (elsewhere.every(inhibitors.takesNone)) {
-    // The people whom a step called in a private chat have the alert.
-    const taken = Object.values(alert.urged ?? {}).flatMap((urging) => urging.taken ?? []);
-    const direct = taken.flatMap((step) => step.direct ?? []);
-    const without = [destination, ...direct];
-    elsewhere.push(...plan.destinations.filter((one) => !without.includes(one) && !inhibitors.takesNone(one)));
-  }
+  const elsewhere = chatsInsteadOf(plan, destination, alerting);
   const missing = elsewhere.filter((other) => !there.has(other));
   if (isAgain && notice === undefined && missing.length === 0) return;
-  for (const one of missing)
-    quietHours(plan, { alertId: alert.id, destination: one, group: "fallback", kind: "now", dueAt: now }, { config });
-  // Under a known key: a place that has it already does not get it twice.
-  // A private message mentions no one: its person may have an account where the fallback is.
-  const name = notice?.sentTo;
-  const whom = name === undefined ? (notice?.mentions ?? []).map(readMention) : accountsOf([name], config, now);
-  const mentions = name === undefined ? (notice?.mentions ?? []) : whom.map(({ ref }) => `${ref}|${name}`);
-  if (notice && calls(destination, whom, alerting)) noteFate(plan, destination, notice, loss);
-  // People whom a waiting page calls are called elsewhere only when its platform is away.
-  const isLost = inhibitors.isAway(destination) || (loss.fate !== "unsent" && loss.fate !== "waiting");
-  const others = mentions.filter((one) => !called.includes(readMention(one).name));
-  if (isLost && notice && (name === undefined || notice.copy !== undefined))
-    callWithout(plan, destination, { ...notice, mentions: others }, loss, elsewhere, alerting);
-  const left: Mentioned[] = [];
-  if (notice?.kind === "escalation") {
-    const copy = { ...notice, alertId: alert.id, key: keyOfCopy(plan, notice, mentions), dueAt: now };
-    const fate = fateOf(notice, destination, loss, alerting);
-    const isPrivate = name !== undefined;
-    // A step that is taken again calls its people in private chats itself, and reports the people whom its messages do not notify.
-    const isTakenAgain = isPrivate || plan.lostPage !== undefined;
-    const reachable = isPrivate ? [] : privateChats(others, elsewhere, destination, alerting);
-    const direct = isTakenAgain ? [] : reachable;
-    const uncalled = isPrivate || notice.copy ? [] : uncalledBy(others, elsewhere, alerting);
-    const isDirect = (person: readonly Mentioned[]) => reachable.some((chat) => isReachedNow(chat, person, alerting));
-    for (const one of elsewhere) {
-      const about = isTakenAgain
-        ? []
-        : uncalled.map((person) => uncalledText(person, one, isDirect(person), alerting, now));
-      plan.notices.push({
-        ...copy,
-        copy: { ...fate, sentences: [...fate.sentences, ...about] },
-        destination: one,
-        mentions,
-      });
-    }
-    for (const one of direct) {
-      if (!plan.destinations.includes(one))
-        quietHours(
-          plan,
-          { alertId: alert.id, destination: one, group: "fallback", kind: "now", dueAt: now },
-          { config },
-        );
-      plan.notices.push({ ...copy, copy: fate, destination: one, mentions: [] });
-    }
-    // A step that is taken again is posted in every chat that shows the alert, which may be others by now.
-    const chats = plan.lostPage === undefined ? [] : plan.destinations.filter((one) => one !== destination);
-    const isCalled = (person: readonly Mentioned[]) => chats.some((chat) => isReachedNow(chat, person, alerting));
-    left.push(...uncalled.filter((person) => !isDirect(person) && !isCalled(person)).flat());
-  }
-  // A copy that is lost has an alert of its own, for its chat.
-  if (notice?.kind === "escalation" && !notice.copy) correct(plan, destination, notice, loss, elsewhere, alerting);
+  for (const one of missing) showCard(plan, one, alerting);
+  const left = notice ? callElsewhere(plan, { destination, notice, loss, elsewhere }, called, alerting) : [];
   const unnotified = left.length === 0 ? "" : `. ${namesOf(left, alerting)} cannot be notified now`;
   const isCopied = notice?.kind === "escalation" && elsewhere.length > 0;
   const chats = [...new Set(elsewhere)].map((one) => shownAs(one, alerting.placeName)).join(", ");
   const reason = `${loss.reason}${isCopied ? `. A copy goes to ${chats}` : ""}${unnotified}`;
   recordLoss(plan, destination, notice, { ...loss, reason }, alerting);
+}
+
+/** The fallback. When no chat there takes it, the chats that show the alert get the text, and the mentions. */
+function chatsInsteadOf(
+  { alert, destinations }: Plan,
+  lostAt: string,
+  { config, admins, inhibitors }: Alerting,
+): readonly string[] {
+  const chats = fallbacks(config, () => admins().map(formatAddress), [lostAt]);
+  if (!chats.every(inhibitors.takesNone)) return chats;
+  // The people whom a step called in a private chat have the alert.
+  const taken = Object.values(alert.urged ?? {}).flatMap((urging) => urging.taken ?? []);
+  const direct = taken.flatMap((step) => step.direct ?? []);
+  const without = [lostAt, ...direct];
+  return [...chats, ...destinations.filter((one) => !without.includes(one) && !inhibitors.takesNone(one))];
+}
+
+function showCard(plan: Plan, destination: string, alerting: Alerting): void {
+  const { alert, now } = plan;
+  quietHours(plan, { alertId: alert.id, destination, group: "fallback", kind: "now", dueAt: now }, alerting);
+}
+
+/** A message that one chat did not take, and the chats that get a copy of it when it is a page. */
+interface LostNotice {
+  destination: string;
+  notice: Unsaid;
+  loss: Loss;
+  elsewhere: readonly string[];
+}
+
+/** `called`: names of its people whom another message of its step notifies. Returns those who cannot be notified now. */
+function callElsewhere(plan: Plan, lost: LostNotice, called: readonly string[], alerting: Alerting): Mentioned[] {
+  const { destination, notice, loss, elsewhere } = lost;
+  const { config, inhibitors } = alerting;
+  // A private message mentions no one: its person may have an account where the fallback is.
+  const name = notice.sentTo;
+  const whom = name === undefined ? notice.mentions.map(readMention) : accountsOf([name], config, plan.now);
+  const mentions = name === undefined ? notice.mentions : whom.map(({ ref }) => `${ref}|${name}`);
+  if (calls(destination, whom, alerting)) noteFate(plan, destination, notice, loss);
+  // People whom a waiting page calls are called elsewhere only when its platform is away.
+  const isLost = inhibitors.isAway(destination) || (loss.fate !== "unsent" && loss.fate !== "waiting");
+  const others = mentions.filter((one) => !called.includes(readMention(one).name));
+  if (isLost && (name === undefined || notice.copy !== undefined))
+    callWithout(plan, destination, { ...notice, mentions: others }, loss, elsewhere, alerting);
+  if (notice.kind !== "escalation") return [];
+  const left = copyPage(plan, lost, { mentions, others }, alerting);
+  // A copy that is lost has an alert of its own, for its chat.
+  if (!notice.copy) correct(plan, destination, notice, loss, elsewhere, alerting);
+  return left;
+}
+
+/**
+ * Copies the page to the chats elsewhere, and to private chats of people whom no copy there notifies. `others`: the mentions without people
+ * whom another message of its step notifies. Returns the people who cannot be notified now.
+ */
+function copyPage(
+  plan: Plan,
+  { destination, notice, loss, elsewhere }: LostNotice,
+  { mentions, others }: { mentions: readonly string[]; others: readonly string[] },
+  alerting: Alerting,
+): Mentioned[] {
+  const { alert, now } = plan;
+  // Under a known key: a place that has it already does not get it twice.
+  const copy = { ...notice, alertId: alert.id, key: keyOfCopy(plan, notice, mentions), dueAt: now };
+  const fate = fateOf(notice, destination, loss, alerting);
+  const isPrivate = notice.sentTo !== undefined;
+  // A step that is taken again calls its people in private chats itself, and reports the people whom its messages do not notify.
+  const isTakenAgain = isPrivate || plan.lostPage !== undefined;
+  const reachable = isPrivate ? [] : privateChats(others, elsewhere, destination, alerting);
+  const uncalled = isPrivate || notice.copy ? [] : uncalledBy(others, elsewhere, alerting);
+  const isDirect = (person: readonly Mentioned[]) => reachable.some((chat) => isReachedNow(chat, person, alerting));
+  for (const one of elsewhere) {
+    const about = isTakenAgain
+      ? []
+      : uncalled.map((person) => uncalledText(person, one, isDirect(person), alerting, now));
+    const sentences = [...fate.sentences, ...about];
+    plan.notices.push({ ...copy, copy: { ...fate, sentences }, destination: one, mentions });
+  }
+  for (const one of isTakenAgain ? [] : reachable) {
+    if (!plan.destinations.includes(one)) showCard(plan, one, alerting);
+    plan.notices.push({ ...copy, copy: fate, destination: one, mentions: [] });
+  }
+  // A step that is taken again is posted in every chat that shows the alert, which may be others by now.
+  const chats = plan.lostPage === undefined ? [] : plan.destinations.filter((one) => one !== destination);
+  const isCalled = (person: readonly Mentioned[]) => chats.some((chat) => isReachedNow(chat, person, alerting));
+  return uncalled.filter((person) => !isDirect(person) && !isCalled(person)).flat();
 }
 
 /** The copy of a private message is one of its own, unless an earlier copy of the step mentions its person: that one is not repeated. */
