@@ -57,16 +57,8 @@ export async function valuesOf(
       return offers.policies();
     case "tasks":
       return taskChoices(await store.tasks.list({ limit: NEWEST }), offers);
-    case "open-tasks": {
-      const open = await store.tasks.list({ status: OPEN_TASK_STATUSES, limit: NEWEST });
-      const own = `person:${operator.platform}:${operator.userId}`;
-      // The person's own work comes first.
-      const sorted = [...open.filter(({ owner }) => owner === own), ...open.filter(({ owner }) => owner !== own)];
-      return taskChoices(
-        sorted.filter(({ owner }) => operator.role !== undefined || owner === own),
-        offers,
-      );
-    }
+    case "open-tasks":
+      return taskChoices(await openTasksFor(operator, store), offers);
     case "tasks-to-retry":
       return taskChoices(await store.tasks.list({ status: TASKS_TO_RETRY, limit: NEWEST }), offers);
     case "missions":
@@ -97,22 +89,9 @@ export async function valuesOf(
       return (await store.sla.list({ state: "open", limit: NEWEST }))
         .filter(({ entity }) => list === "clocks" || entity.type === "conversation")
         .map(({ id, policyId, entity }) => ({ name: `${titled(entity.title)} · ${policyId} · ${id}`, value: id }));
-    case "runs": {
+    case "runs":
       // `/hooks why HOOK message`: runs of that hook.
-      const of = typeof given.id === "string" && registry.get(given.id) ? { hookId: given.id } : {};
-      const configured = await store.automation.runs.brief({ ...of, limit: NEWEST });
-      const dispatches = await store.journal.list({ ...of, limit: NEWEST });
-      const isOf = ({ hookId }: { hookId: string }) => !("hookId" in of) || hookId === of.hookId;
-      return [
-        same("last"),
-        ...configured.map(({ id, hookId, status }) => ({ name: `${id} · ${hookId} · ${words(status)}`, value: id })),
-        ...dispatches.flatMap(({ point, runs }) =>
-          runs
-            .filter(isOf)
-            .map((run) => ({ name: `${run.id} · ${run.hookId} at ${point} · ${words(run.outcome)}`, value: run.id })),
-        ),
-      ];
-    }
+      return runChoices(typeof given.id === "string" && registry.get(given.id) ? { hookId: given.id } : {}, store);
     case "deliveries":
     case "deliveries-to-release":
     case "letters-to-retry":
@@ -126,6 +105,14 @@ const TASKS_TO_RETRY: readonly TaskStatus[] = ["failed", "blocked", "review", "c
 const words = (status: string) => status.replaceAll("_", " ");
 export const same = (value: string): Choice => ({ name: value, value });
 
+/** The open tasks that this person may see; the person's own come first. */
+async function openTasksFor({ role, platform, userId }: Operator, { tasks }: Deps["store"]): Promise<Task[]> {
+  const open = await tasks.list({ status: OPEN_TASK_STATUSES, limit: NEWEST });
+  const ref = `person:${platform}:${userId}`;
+  const own = open.filter(({ owner }) => owner === ref);
+  return role === undefined ? own : [...own, ...open.filter(({ owner }) => owner !== ref)];
+}
+
 /** Tasks with the same title differ by the person or runner that has them. */
 function taskChoices(tasks: readonly Task[], { personName }: Deps["offers"]): Choice[] {
   const shown = (title: string) => titled(title).toLowerCase();
@@ -136,6 +123,22 @@ function taskChoices(tasks: readonly Task[], { personName }: Deps["offers"]): Ch
     const who = (amounts.get(shown(title)) ?? 0) > 1 ? ` · ${titled(personName(ref) ?? assignTo)}` : "";
     return { name: `${titled(title)}${who} · ${words(status)} · ${id}`, value: id };
   });
+}
+
+/** Runs of configured hooks, and those that the journal has of all hooks: of one hook when one is given. */
+async function runChoices(of: { hookId?: string }, { automation, journal }: Deps["store"]): Promise<Choice[]> {
+  const configured = await automation.runs.brief({ ...of, limit: NEWEST });
+  const dispatches = await journal.list({ ...of, limit: NEWEST });
+  const isOf = ({ hookId }: { hookId: string }) => of.hookId === undefined || hookId === of.hookId;
+  return [
+    same("last"),
+    ...configured.map(({ id, hookId, status }) => ({ name: `${id} · ${hookId} · ${words(status)}`, value: id })),
+    ...dispatches.flatMap(({ point, runs }) =>
+      runs
+        .filter(isOf)
+        .map((run) => ({ name: `${run.id} · ${run.hookId} at ${point} · ${words(run.outcome)}`, value: run.id })),
+    ),
+  ];
 }
 
 const missionChoice = ({ id, title, status }: Mission): Choice => ({
