@@ -12,7 +12,7 @@ import { PROOF_HEADER } from "../lib/signing/signed-call.js";
 import type { Clock, Timer } from "../lib/time/clock.js";
 import { DAY_MS, HOUR_MS } from "../lib/time/duration.js";
 import { answerErrors, takesForms } from "./answer-errors.js";
-import { createAuth } from "./auth.js";
+import { Auth } from "./auth.js";
 import { hasBody, limitBodies } from "./body-deadline.js";
 import { type CallerDeps, createCauseOf } from "./caller.js";
 import type { HttpConfig } from "./config.js";
@@ -144,7 +144,7 @@ class FastifyServer implements HttpServer {
       web: options.web?.port,
       isWebBroken: options.isWebBroken,
       offeredTo: options.offeredTo,
-      auth: createAuth({ people, guard, sessions, failedTokens, perMinute, clock, sessionLifeMs: config.session_life }),
+      auth: new Auth({ people, guard, sessions, failedTokens, perMinute, clock, sessionLifeMs: config.session_life }),
       people,
       uploads: createUploads(options.uploadsFolder, {
         maxBytes: config.max_upload_mb * 1_000_000,
