@@ -36,50 +36,61 @@ export interface Reads {
 }
 
 export function readsOf(engine: Liquid, templates: readonly Template[]): Reads {
-  const paths: Path[] = [];
-  const comparisons: Comparison[] = [];
-  const conditions: Path[] = [];
-  /** `assign` and `capture` name something for all that follows. */
-  const assigned: Names = new Map();
-  visitAll(templates, new Map());
+  const finder = new ReadsFinder(engine);
+  finder.visitAll(templates, new Map());
+  const { paths, comparisons, conditions } = finder;
   return { paths, comparisons, conditions };
+}
 
-  function visitAll(some: readonly Template[], block: Names): void {
-    for (const template of some) visit(template, block);
+class ReadsFinder implements Reads {
+  readonly paths: Path[] = [];
+  readonly comparisons: Comparison[] = [];
+  readonly conditions: Path[] = [];
+  readonly #engine: Liquid;
+  /** `assign` and `capture` name something for all that follows. */
+  readonly #assigned: Names = new Map();
+
+  constructor(engine: Liquid) {
+    this.#engine = engine;
   }
 
-  function visit(template: Template, block: Names): void {
-    const read = variablesIn(engine, [...(template.arguments?.() ?? [])]);
+  visitAll(some: readonly Template[], block: Names): void {
+    for (const template of some) this.#visit(template, block);
+  }
+
+  #visit(template: Template, block: Names): void {
+    const read = variablesIn(this.#engine, [...(template.arguments?.() ?? [])]);
     for (const { segments } of read) {
-      const path = resolve(segments, block);
-      if (path !== undefined) paths.push(path);
+      const path = this.#resolve(segments, block);
+      if (path !== undefined) this.paths.push(path);
     }
     for (const value of template.arguments?.() ?? []) {
-      const list = value instanceof liquid().Value ? resolve(firstPath(engine, value) ?? [], block) : undefined;
+      const list =
+        value instanceof liquid().Value ? this.#resolve(firstPath(this.#engine, value) ?? [], block) : undefined;
       if (list !== undefined)
-        paths.push(...fieldsOf((value as Value).filters).map((field): Path => [...list, ITEM, ...field]));
-      if (value instanceof liquid().Value) readExpression(value, template, block);
+        this.paths.push(...fieldsOf((value as Value).filters).map((field): Path => [...list, ITEM, ...field]));
+      if (value instanceof liquid().Value) this.#readExpression(value, template, block);
     }
     if (template instanceof liquid().CaseTag)
       for (const { values } of template.branches)
-        for (const value of values) compare("==", template.value, value, block);
+        for (const value of values) this.#compare("==", template.value, value, block);
     const isAssign = template instanceof liquid().AssignTag;
     for (const { content } of template.localScope?.() ?? []) {
-      const to = isAssign ? resolve(plainPath(engine, givenBy(template)) ?? [], block) : undefined;
+      const to = isAssign ? this.#resolve(plainPath(this.#engine, givenBy(template)) ?? [], block) : undefined;
       // For a name that is set twice, the run decides which value holds.
-      assigned.set(content, assigned.has(content) ? undefined : to);
+      this.#assigned.set(content, this.#assigned.has(content) ? undefined : to);
     }
     const inner = new Map(block);
     for (const name of template.blockScope?.() ?? []) inner.set(name, undefined);
     if (template instanceof liquid().ForTag || template instanceof liquid().TablerowTag) {
-      const list = resolve(plainPath(engine, (template as ForTag).collection) ?? [], block);
+      const list = this.#resolve(plainPath(this.#engine, (template as ForTag).collection) ?? [], block);
       inner.set((template as ForTag).variable, list && [...list, ITEM]);
     }
-    visitAll(childrenOf(template), inner);
+    this.visitAll(childrenOf(template), inner);
   }
 
   /** The operators of an expression follow their operands, as the library evaluates them. */
-  function readExpression(value: Value, { token }: Template, block: Names): void {
+  #readExpression(value: Value, { token }: Template, block: Names): void {
     const operands: (Argument | undefined)[] = [];
     for (const one of value.initial.postfix) {
       if (!("operator" in one)) {
@@ -90,20 +101,20 @@ export function readsOf(engine: Liquid, templates: readonly Template[]): Reads {
       const right = operands.pop();
       const left = operator === "not" ? undefined : operands.pop();
       if (operator === "and" || operator === "or" || operator === "not")
-        for (const side of [left, right]) ask(side, block);
-      else compare(operator, left, right, block);
+        for (const side of [left, right]) this.#ask(side, block);
+      else this.#compare(operator, left, right, block);
       operands.push(undefined);
     }
     const isCondition = "name" in token && (token.name === "if" || token.name === "unless");
-    if (isCondition && value.filters.length === 0) ask(operands.pop(), block);
+    if (isCondition && value.filters.length === 0) this.#ask(operands.pop(), block);
   }
 
-  function ask(operand: Argument | undefined, block: Names): void {
-    const path = resolve(plainPath(engine, operand) ?? [], block);
-    if (path !== undefined) conditions.push(path);
+  #ask(operand: Argument | undefined, block: Names): void {
+    const path = this.#resolve(plainPath(this.#engine, operand) ?? [], block);
+    if (path !== undefined) this.conditions.push(path);
   }
 
-  function compare(operator: string, left: Argument | undefined, right: Argument | undefined, block: Names): void {
+  #compare(operator: string, left: Argument | undefined, right: Argument | undefined, block: Names): void {
     // Only the left side holds the value that is looked for.
     const sides =
       operator === "contains"
@@ -113,18 +124,18 @@ export function readsOf(engine: Liquid, templates: readonly Template[]): Reads {
             [right, left],
           ];
     for (const [one, other] of sides) {
-      const path = resolve(plainPath(engine, one) ?? [], block);
+      const path = this.#resolve(plainPath(this.#engine, one) ?? [], block);
       if (path !== undefined && other !== undefined && "content" in other)
-        comparisons.push({ path, operator, value: other.content });
+        this.comparisons.push({ path, operator, value: other.content });
     }
   }
 
   /** Undefined when it is not known where the path leads. */
-  function resolve(segments: Path, block: Names): Path | undefined {
+  #resolve(segments: Path, block: Names): Path | undefined {
     const [root, ...rest] = segments;
     if (root === undefined) return undefined;
     if (typeof root !== "string") return segments;
-    const names = block.has(root) ? block : assigned;
+    const names = block.has(root) ? block : this.#assigned;
     if (!names.has(root)) return segments;
     const from = names.get(root);
     return from && [...from, ...rest];
