@@ -1,8 +1,6 @@
 /** Checks a definition whose form is right against what exists: hook points, events, payload fields, secrets, models. */
-import { createHash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { DUE_POINT } from "../../domain/automation.js";
-import { formatAddress, parseAddress } from "../../domain/chat/address.js";
 import { orchestratorShutdown } from "../../hooks/catalogue/orchestration.js";
 import type { LifecyclePhase } from "../../hooks/point.js";
 import { ALIASES, resolveAlias } from "../../hooks/registration/aliases.js";
@@ -17,18 +15,16 @@ import { isWebAddress } from "../../lib/web-address.js";
 import type { ChatRef } from "../handler.js";
 import { HERE } from "../outgoing/chat-address.js";
 import { hasLogin, LOGIN_IN_URL } from "../outgoing/fields.js";
-import { endsBefore } from "../program.js";
-import { isTemplate } from "../template/is-template.js";
 import { eventName } from "../triggers/event-point.js";
 import { type Selection, selectionOf } from "../triggers/watch/selection.js";
-import { checkEffects, checkPolicies, defaultWhenBusy, isWaitedFor } from "./check-effects.js";
+import { buildDefinition, optional, type Used } from "./build-definition.js";
+import { checkEffects, checkPolicies, isWaitedFor } from "./check-effects.js";
 import { matchOf } from "./check-match.js";
 import { compileTemplates } from "./check-templates.js";
 import type { Definition, Place, Trigger } from "./definition.js";
 import { hasConversation, namesConversation } from "./has-conversation.js";
 import type { Parsed, ParsedBody } from "./parse.js";
 import type { DefinitionForm } from "./schema.js";
-import { unexpanded } from "./unexpanded.js";
 
 /** The points, events, models and other things that a definition may name. */
 export interface Surroundings {
@@ -90,87 +86,21 @@ export function checkDefinition(
   const notified = (form.notify?.to ?? []).map((text, index) => ({ path: ["notify", "to", index], text }));
   const named = chats.map(({ path, text }) => ({ path: ["run", body.run?.handler.name ?? "", ...path], text }));
   checkConversation([...named, ...notified], trigger, point, payload, raw, issues);
-  const hasHere = hasConversation(payload);
   const checked = { form, raw, body, trigger, point, phase, execution };
   if (!unsure.has("execution") && !unsure.has("on_failure") && !unsure.has("fallback")) checkPolicies(checked, issues);
   if (!unsure.has("execution") && !unsure.has("timeout")) checkEffects(checked, issues);
   const compiled = compileTemplates(body, point, form.match?.access, issues);
   if (issues.length > 0 || unsure.size > 0 || compiled === undefined) return { issues };
-  const hash = createHash("sha256").update(JSON.stringify(raw)).digest("base64url").slice(0, 22);
-  return {
-    definition: {
-      id: form.id,
-      ...optional("description", form.description),
-      enabled: form.enabled,
-      ...where,
-      trigger,
-      point: point.name,
-      ...optional("phase", phase),
-      ...optional("match", match),
-      ...compiled,
-      skipWhen: form.skip_when,
-      execution,
-      ...optional("timeoutMs", form.timeout),
-      onFailure: form.on_failure,
-      ...optional("fallback", form.fallback),
-      cooldownMs: form.cooldown,
-      concurrency: form.concurrency,
-      ...optional("maxPerHour", form.max_per_hour),
-      whenBusy: form.when_busy ?? defaultWhenBusy({ trigger, execution }),
-      maxQueued: form.max_queued,
-      retry: form.retry && { attempts: form.retry.attempts, backoffMs: form.retry.backoff },
-      ...optional("notify", form.notify),
-      keep: { maxAgeMs: form.keep.max_age, maxRuns: form.keep.max_runs },
-      ...optional("priority", form.priority),
-      after: form.after,
-      before: form.before,
-      ...optional("sees", form.sees),
-      ...optional("capabilities", form.capabilities),
-      critical: form.critical,
-      hash,
-      version: () => [hash, where.folder, body.run?.handler.version?.(body.run.options, where.folder)].join(),
-      secrets,
-      chats: chats
-        .concat((form.notify?.to ?? []).map((text) => ({ path: ["notify", "to"], text })))
-        .filter(({ text }) => text !== HERE && !isTemplate(text)),
-      mayPostIn: (conversation, current) => {
-        const { handler } = compiled.run;
-        if (handler.chats === undefined) return handler.name !== "shell" && handler.name !== "http";
-        return chats.some(({ text }) => {
-          if (text === HERE || isTemplate(text)) return true;
-          const at = parseAddress(text.trim());
-          return at !== undefined && `${conversation}:`.startsWith(`${formatAddress(current(at))}:`);
-        });
-      },
-      missing: (machine) =>
-        used.flatMap(({ needs, options }, index) => {
-          const isAfterProgram = used.slice(0, index).some((before) => before.needs.ownerOnly === true);
-          return needs.missing?.(options, { ...machine, folder: where.folder, isAfterProgram, hasHere }) ?? [];
-        }),
-      faults: async () => (await body.run?.handler.faults?.(body.run.options, where.folder)) ?? [],
-      ownerOnly: used.some(({ needs }) => needs.ownerOnly === true),
-      isIdle: !isWaitedFor(execution) && body.run?.handler.idle?.(body.run.options, true) !== undefined,
-      unexpanded: [body.run, ...body.context].flatMap((one) => unexpanded(one?.options)),
-      leavesRunning: [body.run, ...body.context].some((one) => endsBefore(one?.options)),
-      assignees: body.context.flatMap((one) => {
-        const assignee = one?.step.assignee?.(one.options);
-        if (assignee === undefined) return [];
-        return [isTemplate(assignee) ? undefined : assignee];
-      }),
-    },
-  };
+  const found = { match, compiled, used, secrets, chats, hasHere: hasConversation(payload) };
+  return { definition: buildDefinition(checked, found, where) };
 }
 
-/** The steps and the handler, with the options that determine their needs. */
-function usedBy({ context, run }: ParsedBody) {
+/** The steps and the handler, in the order in which they run. */
+function usedBy({ context, run }: ParsedBody): Used[] {
   return [
     ...context.flatMap((one) => (one === undefined ? [] : [{ needs: one.step, options: one.options }])),
     ...(run === undefined ? [] : [{ needs: run.handler, options: run.options }]),
   ];
-}
-
-function optional<K extends string, V>(key: K, value: V | undefined): { [name in K]?: V } {
-  return value === undefined ? {} : ({ [key]: value } as { [name in K]?: V });
 }
 
 function triggerOf({ on, trigger, phase }: DefinitionForm, issues: Issue[]): Trigger | undefined {
