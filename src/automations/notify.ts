@@ -64,8 +64,20 @@ interface Thread {
   isOver: boolean;
 }
 
+/** An outcome of a hook for one place. */
+interface Notice {
+  at: Address;
+  /** Of the thread: the hook and the place. */
+  key: string;
+  run: AutomationRun;
+  outcome: RunOutcome;
+  /** Whether people there may read the reason. */
+  maySay: boolean;
+  lacksHere: boolean;
+}
+
 export function createNotifier(options: NotifierOptions): Notifier {
-  const { keyValue, clock, logger } = options;
+  const { clock, logger } = options;
   const messages = new InTurnByKey<string>();
   const alerted = new Map<string, { text: string; at: number }>();
 
@@ -75,68 +87,26 @@ export function createNotifier(options: NotifierOptions): Notifier {
       logger.warn({ key, error: errorMessage(error) }, "people could not be notified about a hook");
     });
 
-  const eachOnce = (places: readonly Address[]): Address[] => [
-    ...new Map(places.map(options.currentAddress).map((at) => [formatAddress(at), at])).values(),
-  ];
-
-  async function tell(
-    at: Address,
-    key: string,
-    run: AutomationRun,
-    outcome: RunOutcome,
-    { isWanted, maySay, lacksHere }: { isWanted: boolean; maySay: boolean; lacksHere: boolean },
-  ): Promise<void> {
-    const thread = (await keyValue.get(SCOPE, key)) as Thread | undefined;
-    const isOpen = thread !== undefined && !thread.isOver;
-    const cause: Cause = { kind: "hook", id: run.id, depth: (run.cause?.depth ?? 0) + 1 };
-    if (!isWanted) {
-      // The trouble has ended: the same message shows it, and only when there was some.
-      if (!isOpen || outcome.status !== "succeeded") return;
-      const before = thread.counts === undefined ? "" : ` Before that: ${counted(thread.counts)}.`;
-      const text = [`${headOf(run, outcome)}.${before}`, quotedReason(run, outcome, maySay), seenIn(run)];
-      const message = { text: text.filter(Boolean).join("\n") };
-      await options.edit(thread.deliveryId, message, { cause }).catch(() => undefined);
-      await keyValue.set(SCOPE, key, { ...thread, isOver: true });
-      return;
-    }
-    const earlier = isOpen ? thread.counts : undefined;
-    const end = endOf(run, outcome);
-    const counts: Counts = { ...earlier, [end]: (earlier?.[end] ?? 0) + 1 };
-    const since = isOpen && earlier ? thread.since : clock.now();
-    const message = { text: textOf(run, outcome, { counts, since, maySay, lacksHere }) };
-    if (isOpen) {
-      const isEdited = await options.edit(thread.deliveryId, message, { cause }).then(
-        () => true,
-        () => false, // it is gone: a new one takes its place
-      );
-      if (isEdited) return keyValue.set(SCOPE, key, { ...thread, counts, since });
-    }
-    const replyToId = thread === undefined ? undefined : await options.messageIdOf(thread.rootId);
-    const deliveryId = await options.send(
-      at,
-      { ...message, replyToId },
-      { cause, deliveryId: newId("d", clock.now()) },
-    );
-    await keyValue.set(SCOPE, key, { rootId: thread?.rootId ?? deliveryId, deliveryId, counts, since, isOver: false });
-  }
-
   return {
     async outcome({ notify, ownerOnly }, run, outcome, payload) {
       if (notify === undefined || outcome.status === "queued") return;
       // The reason may quote the runner of an owner, or the answer to a command.
       const mayHear = await options.mayOperatorsHear({ ...run, id: run.dispatchId ?? run.id });
       const isFailure = outcome.status === "failed" || outcome.status === "timed_out";
-      const isWanted = notify.on.includes(outcome.status);
+      const show = notify.on.includes(outcome.status) ? showTrouble : showEndOfTrouble;
       const lacksHere = namesNoHere(notify, run, payload);
-      const named = eachOnce(notify.to.flatMap((text) => placeOf(text, run, payload) ?? []));
+      const named = eachOnce(
+        notify.to.flatMap((text) => placeOf(text, run, payload) ?? []),
+        options,
+      );
       const isNamed = (at: Address) => named.some((one) => formatAddress(one) === formatAddress(at));
-      const admins = notify.to.length === 0 || lacksHere ? eachOnce(options.admins()) : [];
+      const admins = notify.to.length === 0 || lacksHere ? eachOnce(options.admins(), options) : [];
       await Promise.all(
         [...named, ...admins.filter((at) => !isNamed(at))].map((at) => {
           // Output of programs is for owners: it goes to the places in the definition, which is theirs, and not to all admins.
           const maySay = mayHear && (isNamed(at) || !(ownerOnly && isFailure));
           const key = `${run.hookId}|${formatAddress(at)}`;
-          return inTurn(key, () => tell(at, key, run, outcome, { isWanted, maySay, lacksHere }));
+          return inTurn(key, () => show({ at, key, run, outcome, maySay, lacksHere }, options));
         }),
       );
     },
@@ -146,7 +116,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
       if (before?.text === text && now - before.at < REPEAT_AFTER_MS) return;
       alerted.set(key, { text, at: now });
       await Promise.all(
-        eachOnce(options.admins()).map((at) =>
+        eachOnce(options.admins(), options).map((at) =>
           inTurn(`alert|${formatAddress(at)}`, async () => {
             const digest = createHash("sha256")
               .update(`${key}|${text}|${now}|${formatAddress(at)}`)
@@ -166,6 +136,51 @@ export function createNotifier(options: NotifierOptions): Notifier {
   };
 }
 
+function eachOnce(places: readonly Address[], { currentAddress }: NotifierOptions): Address[] {
+  return [...new Map(places.map(currentAddress).map((at) => [formatAddress(at), at])).values()];
+}
+
+/** The hook has an outcome that people are notified of: in the message of the trouble while it lasts, else in a new one. */
+async function showTrouble(notice: Notice, options: NotifierOptions): Promise<void> {
+  const { at, key, run, outcome } = notice;
+  const { keyValue, clock } = options;
+  const thread = await threadOf(key, options);
+  const isOpen = thread !== undefined && !thread.isOver;
+  const earlier = isOpen ? thread.counts : undefined;
+  const end = endOf(run, outcome);
+  const counts: Counts = { ...earlier, [end]: (earlier?.[end] ?? 0) + 1 };
+  const since = isOpen && earlier ? thread.since : clock.now();
+  const message = { text: textOf(notice, counts, since) };
+  const cause = causeOf(run);
+  if (isOpen) {
+    const isEdited = await options.edit(thread.deliveryId, message, { cause }).then(
+      () => true,
+      () => false, // it is gone: a new one takes its place
+    );
+    if (isEdited) return keyValue.set(SCOPE, key, { ...thread, counts, since });
+  }
+  const replyToId = thread === undefined ? undefined : await options.messageIdOf(thread.rootId);
+  const deliveryId = await options.send(at, { ...message, replyToId }, { cause, deliveryId: newId("d", clock.now()) });
+  await keyValue.set(SCOPE, key, { rootId: thread?.rootId ?? deliveryId, deliveryId, counts, since, isOver: false });
+}
+
+/** The hook has an outcome that people are not notified of. The message of the trouble shows a success, and only when there was some. */
+async function showEndOfTrouble({ key, run, outcome, maySay }: Notice, options: NotifierOptions): Promise<void> {
+  const thread = await threadOf(key, options);
+  if (thread === undefined || thread.isOver || outcome.status !== "succeeded") return;
+  const before = thread.counts === undefined ? "" : ` Before that: ${counted(thread.counts)}.`;
+  const text = [`${headOf(run, outcome)}.${before}`, quotedReason(run, outcome, maySay), seenIn(run)];
+  const message = { text: text.filter(Boolean).join("\n") };
+  await options.edit(thread.deliveryId, message, { cause: causeOf(run) }).catch(() => undefined);
+  await options.keyValue.set(SCOPE, key, { ...thread, isOver: true });
+}
+
+async function threadOf(key: string, { keyValue }: NotifierOptions): Promise<Thread | undefined> {
+  return (await keyValue.get(SCOPE, key)) as Thread | undefined;
+}
+
+const causeOf = ({ id, cause }: AutomationRun): Cause => ({ kind: "hook", id, depth: (cause?.depth ?? 0) + 1 });
+
 /** `here` of the hook's `notify`, of a run whose event names no chat: admins are notified instead. */
 export function namesNoHere(notify: Definition["notify"], run: AutomationRun, payload: unknown): boolean {
   return notify?.to.includes(HERE) === true && placeOf(HERE, run, payload) === undefined;
@@ -177,11 +192,7 @@ function placeOf(text: string, { conversation }: AutomationRun, payload: unknown
   return typeof payload === "object" && payload !== null ? conversationOf({ ...payload }) : undefined;
 }
 
-function textOf(
-  run: AutomationRun,
-  outcome: RunOutcome,
-  { counts, since, maySay, lacksHere }: { counts: Counts; since: number; maySay: boolean; lacksHere: boolean },
-): string {
+function textOf({ run, outcome, maySay, lacksHere }: Notice, counts: Counts, since: number): string {
   return [
     `${headOf(run, outcome)}${often(endOf(run, outcome), counts, `<t:${Math.floor(since / 1000)}:f>`)}`,
     quotedReason(run, outcome, maySay),
