@@ -12,7 +12,7 @@ import type { Alerts } from "../alerts/alerts.js";
 import type { LinkTo } from "../alerts/sla/conversations/as-entity.js";
 import { createSla, type Sla } from "../alerts/sla/sla.js";
 import { type Assembly, assembleAutomations } from "../automations/assemble.js";
-import { createIngest } from "../automations/ingest/ingest.js";
+import { Ingest } from "../automations/ingest/ingest.js";
 import { createGateway, type Gateway } from "../gateway/gateway.js";
 import { MovedChats } from "../gateway/moved-chats.js";
 import { createAttempts } from "../hooks/attempts.js";
@@ -151,7 +151,7 @@ export class Parts extends OnGround {
   });
   readonly automations = this.#hooks.automations;
   readonly notifier = this.#hooks.notifier;
-  readonly ingest = createIngest({
+  readonly ingest = new Ingest({
     events: () => this.config.events,
     isBroken: (name) => this.ground.inForce.valid.brokenEvents.has(name),
     secret: this.variable,
@@ -397,7 +397,6 @@ export class Parts extends OnGround {
   #commandDeps(): CommandDeps {
     const { store, clock, claims, options, startedAt, env } = this.ground;
     const { alerts, registry, tasks, roleToHear, missions, placeName, automations, sla, attempts, overrides } = this;
-    const { load: eventLoad } = this.ingest;
     return {
       ...{
         alerts,
@@ -411,8 +410,8 @@ export class Parts extends OnGround {
         claims,
         attempts,
         clock,
-        eventLoad,
       },
+      eventLoad: () => this.ingest.load(),
       schedules: this.planned.schedules,
       status: () => this.gateway.status(),
       release: async (deliveryId, confirmed) =>

@@ -24,18 +24,6 @@ export interface Incoming {
   causeOf(): Promise<Cause | undefined>;
 }
 
-export interface Ingest {
-  /** The largest body that is taken. Throws EVENT_UNKNOWN. */
-  maxBytes(name: string): number;
-  /**
-   * Resolves when the event is on disk. Rejects with EVENT_UNKNOWN, EVENT_UNAVAILABLE, SIGNATURE_MISSING, SIGNATURE_STALE,
-   * SIGNATURE_WRONG, BODY_INVALID, PAYLOAD_INVALID, EVENT_ID_REUSED, TOO_MANY_WAITING or the store's error.
-   */
-  accept(incoming: Incoming): Promise<{ id: string; isDuplicate: boolean }>;
-  /** Declared events of which some wait, or of which some were refused since the start because too many waited. */
-  load(): EventLoad[];
-}
-
 export interface EventLoad {
   name: string;
   waiting: number;
@@ -67,100 +55,118 @@ const TOLERANCE_MS = 5 * 60_000;
 /** How often a refusal of one event is logged, at most: anybody can send any number. */
 const LOG_EVERY_MS = 60_000;
 
-export function createIngest(deps: IngestDeps): Ingest {
-  const { events, isBroken, secret, store, stored, waiting, answered, clock, logger } = deps;
+export class Ingest {
+  readonly #deps: IngestDeps;
   /** By event and problem: when a refusal was logged, and how many came since. */
-  const refusals = new Map<string, { at: number; more: number }>();
+  readonly #refusals = new Map<string, { at: number; more: number }>();
   /** By event: how many are being stored. */
-  const storing = new Map<string, number>();
+  readonly #storing = new Map<string, number>();
   /** By event: how many were refused because too many wait. */
-  const refused = new Map<string, number>();
-  const schemas = new WeakMap<EventConfig, z.ZodType>();
+  readonly #refused = new Map<string, number>();
+  readonly #schemas = new WeakMap<EventConfig, z.ZodType>();
 
-  function schemaOf(event: EventConfig): z.ZodType | undefined {
-    if (event.schema === undefined) return undefined;
-    const schema = schemas.get(event) ?? compileEventSchema(event.schema);
-    schemas.set(event, schema);
-    return schema;
+  constructor(deps: IngestDeps) {
+    this.#deps = deps;
   }
 
-  function find(name: string): EventConfig {
+  /** The largest body that is taken. Throws EVENT_UNKNOWN. */
+  maxBytes(name: string): number {
+    return this.#find(name).max_bytes;
+  }
+
+  /**
+   * Resolves when the event is on disk. Rejects with EVENT_UNKNOWN, EVENT_UNAVAILABLE, SIGNATURE_MISSING, SIGNATURE_STALE,
+   * SIGNATURE_WRONG, BODY_INVALID, PAYLOAD_INVALID, EVENT_ID_REUSED, TOO_MANY_WAITING or the store's error.
+   */
+  async accept({ name, headers, body, causeOf }: Incoming): Promise<{ id: string; isDuplicate: boolean }> {
+    const { secret, answered, clock } = this.#deps;
+    const declared = this.#find(name);
+    const text = readText(body);
+    const id = this.#proven(name, headers, text, secretsOf(name, declared, secret));
+    const payload = readPayload(text, this.#schemaOf(declared));
+    // Only for a proven sender: it is looked for among the processes of the machine.
+    const cause = await causeOf();
+    // Senders choose their ids: one may use an id that another has used.
+    const event = { id: `${name}:${id}`, name, payload, receivedAt: clock.now(), cause };
+    const outcome = await this.#storeInRoom(event, declared.max_waiting);
+    if (outcome === "reused") throw reused(id);
+    answered(name, ANSWERS[outcome]);
+    if (outcome === "full") throw this.#refuse(name, declared);
+    return { id, isDuplicate: outcome === "repeated" };
+  }
+
+  /** Declared events of which some wait, or of which some were refused since the start because too many waited. */
+  load(): EventLoad[] {
+    const { events, waiting } = this.#deps;
+    return Object.entries(events())
+      .map(([name, { max_waiting }]) => ({
+        name,
+        waiting: waiting(name),
+        maxWaiting: max_waiting,
+        refused: this.#refused.get(name) ?? 0,
+      }))
+      .filter((one) => one.waiting + one.refused > 0);
+  }
+
+  #find(name: string): EventConfig {
+    const { isBroken, events } = this.#deps;
     if (isBroken(name)) throw unavailable(name);
     return findDeclared(events(), name);
   }
 
-  /** The sender is answered; the operator reads it here. */
-  function logRefusal(name: string, error: unknown, why: string): void {
-    const known = refusals.get(name + why);
-    const now = clock.monotonic();
-    if (known !== undefined && now - known.at < LOG_EVERY_MS) {
-      known.more++;
-      return;
-    }
-    refusals.set(name + why, { at: now, more: 0 });
-    const before = known?.more ?? 0;
-    logger.warn({ event: name, error: errorMessage(error), before }, `an event was refused: ${why}`);
+  #schemaOf(event: EventConfig): z.ZodType | undefined {
+    if (event.schema === undefined) return undefined;
+    const schema = this.#schemas.get(event) ?? compileEventSchema(event.schema);
+    this.#schemas.set(event, schema);
+    return schema;
   }
 
-  function proven(name: string, headers: Incoming["headers"], text: string, secrets: readonly string[]): string {
+  #proven(name: string, headers: Incoming["headers"], text: string, secrets: readonly string[]): string {
     try {
-      return prove(headers, text, secrets, clock.now());
+      return prove(headers, text, secrets, this.#deps.clock.now());
     } catch (error) {
-      logRefusal(name, error, "its sender is not proven");
+      this.#logRefusal(name, error, "its sender is not proven");
       throw error;
     }
   }
 
   /** Events that are being stored count, too: many come at once. */
-  async function storeInRoom(event: IngestedEvent, maxWaiting: number) {
+  async #storeInRoom(event: IngestedEvent, maxWaiting: number) {
+    const { store, stored, waiting } = this.#deps;
     const { name } = event;
     const work = workOf(event);
-    const before = storing.get(name) ?? 0;
+    const before = this.#storing.get(name) ?? 0;
     const isFull = waiting(name) + before >= maxWaiting;
-    storing.set(name, before + 1);
+    this.#storing.set(name, before + 1);
     try {
       const outcome = await store.accept(event, [work], isFull);
       if (outcome === "new") stored(work);
       return outcome;
     } finally {
-      storing.set(name, (storing.get(name) ?? 1) - 1);
+      this.#storing.set(name, (this.#storing.get(name) ?? 1) - 1);
     }
   }
 
-  function refuse(name: string, { max_waiting }: EventConfig): HookgateError {
-    refused.set(name, (refused.get(name) ?? 0) + 1);
+  #refuse(name: string, { max_waiting }: EventConfig): HookgateError {
+    this.#refused.set(name, (this.#refused.get(name) ?? 0) + 1);
     const error = tooManyWaiting(name, max_waiting);
-    logRefusal(name, error, "too many of its name wait");
+    this.#logRefusal(name, error, "too many of its name wait");
     return error;
   }
 
-  return {
-    maxBytes: (name) => find(name).max_bytes,
-    async accept({ name, headers, body, causeOf }) {
-      const declared = find(name);
-      const text = readText(body);
-      const id = proven(name, headers, text, secretsOf(name, declared, secret));
-      const payload = readPayload(text, schemaOf(declared));
-      // Only for a proven sender: it is looked for among the processes of the machine.
-      const cause = await causeOf();
-      // Senders choose their ids: one may use an id that another has used.
-      const event = { id: `${name}:${id}`, name, payload, receivedAt: clock.now(), cause };
-      const outcome = await storeInRoom(event, declared.max_waiting);
-      if (outcome === "reused") throw reused(id);
-      answered(name, ANSWERS[outcome]);
-      if (outcome === "full") throw refuse(name, declared);
-      return { id, isDuplicate: outcome === "repeated" };
-    },
-    load: () =>
-      Object.entries(events())
-        .map(([name, { max_waiting }]) => ({
-          name,
-          waiting: waiting(name),
-          maxWaiting: max_waiting,
-          refused: refused.get(name) ?? 0,
-        }))
-        .filter((one) => one.waiting + one.refused > 0),
-  };
+  /** The sender is answered; the operator reads it here. */
+  #logRefusal(name: string, error: unknown, why: string): void {
+    const { clock, logger } = this.#deps;
+    const known = this.#refusals.get(name + why);
+    const now = clock.monotonic();
+    if (known !== undefined && now - known.at < LOG_EVERY_MS) {
+      known.more++;
+      return;
+    }
+    this.#refusals.set(name + why, { at: now, more: 0 });
+    const before = known?.more ?? 0;
+    logger.warn({ event: name, error: errorMessage(error), before }, `an event was refused: ${why}`);
+  }
 }
 
 const ANSWERS = { new: "accepted", repeated: "duplicate", full: "refused" } as const;
