@@ -14,6 +14,7 @@ import {
   loopNotes,
   unguardedNotes,
 } from "../automations/definition/check-match.js";
+import type { Definition } from "../automations/definition/definition.js";
 import { asideNotes } from "../automations/definition/sources.js";
 import { install } from "../automations/install.js";
 import { declareEvents } from "../automations/triggers/ingested.js";
@@ -28,7 +29,7 @@ import { HookRegistry } from "../hooks/registry.js";
 import { errorMessage } from "../lib/errors.js";
 import { silentLogger } from "../lib/logger.js";
 import { systemClock } from "../lib/time/clock.js";
-import { createPlugins } from "../plugins/plugins.js";
+import { createPlugins, type Plugins } from "../plugins/plugins.js";
 import { databaseFiles } from "../store/database-file/files.js";
 import { readCursors, readRooms, readTriggers } from "../store/read-rooms.js";
 import { type BlockingWatch, watchBlocking } from "./watch-blocking.js";
@@ -57,58 +58,21 @@ export async function examine(loaded: LoadedConfig, remarks: Remarks = NONE): Pr
 async function staged(
   loaded: LoadedConfig,
   draft: NonNullable<LoadedConfig["draft"]>,
-  { warning, note }: Remarks,
+  remarks: Remarks,
   { blocking, strays }: { blocking: BlockingWatch; strays: StrayWatch },
 ): Promise<ListedProblem[]> {
   const { config, env } = draft;
   const registry = new HookRegistry({ logger: silentLogger });
   declareEvents(registry, config.events);
-  const unended: { id: string; message: string }[] = [];
-  const plugins = createPlugins({
-    entries: config.plugins,
-    baseDir: dirname(placeOfConfig(loaded)),
-    registry,
-    gateway: { send: nothing, edit: nothing },
-    keyValue: {
-      get: async () => undefined,
-      list: async () => [],
-      set: async () => {},
-      setNow: () => {},
-      delete: async () => {},
-    },
-    reservedCommands: new Set(commandSpecs.map(({ name }) => name)),
-    clock: systemClock,
-    logger: silentLogger,
-    onPrepare: blocking.at,
-    teardownTimeoutMs: () => END_WITHIN_MS,
-    onEndFailed: (id, message) => unended.push({ id, message }),
-    watch: false,
-  });
+  const unended: Unended[] = [];
+  const plugins = unusedPlugins(loaded, draft, registry, blocking, unended);
   // A critical one that is broken is in the list like any other.
   await plugins.load().catch(() => {});
   if (config.plugins.length > 0) blocking.at(undefined);
   const hooks = hooksOf(loaded, draft, registry.points);
   const installed = install(registry, new Map(), hooks, nothing);
   const definitions = [...installed.live.values()].map(({ definition }) => definition);
-  for (const { hookId, message } of definitions.flatMap(notThereYet)) note(`hook ${hookId}: ${message}.`);
-  for (const definition of definitions) {
-    const point = registry.point(definition.point);
-    for (const message of [
-      ...unguardedNotes(definition, point),
-      ...loopNotes(definition, point),
-      ...idleNotes(definition),
-      ...gatedNotes(definition),
-      ...leftRunningNotes(definition),
-      ...definition.unexpanded,
-    ])
-      warning(`hook ${definition.id}: ${message}.`);
-  }
-  for (const unanswered of unansweredWarnings(config, definitions.filter(({ enabled }) => enabled).length))
-    warning(unanswered);
-  for (const readable of readableRoomNotes(config)) note(readable);
-  for (const aside of asideNotes(loaded.file)) note(aside);
-  for (const { message } of registry.validate().filter((problem) => !isError(problem))) warning(message);
-  for (const { message } of registry.unawaited()) warning(message);
+  giveRemarks(loaded, draft, registry, definitions, remarks);
   const { database } = databaseFiles(env.DATABASE_URL);
   const rooms = readRooms(database);
   const fired = readTriggers(database);
@@ -152,6 +116,70 @@ async function staged(
     return problemAt(module, `${module ?? id}: the function that its setup returned ${message}`, loaded);
   });
   return [...own, ...strays.problems(loaded, plugins.list()), ...ends];
+}
+
+/** A plugin whose end failed. */
+interface Unended {
+  id: string;
+  message: string;
+}
+
+/** Plugins that can be loaded, but send, store and watch nothing. */
+function unusedPlugins(
+  loaded: LoadedConfig,
+  { config }: NonNullable<LoadedConfig["draft"]>,
+  registry: HookRegistry,
+  blocking: BlockingWatch,
+  unended: Unended[],
+): Plugins {
+  return createPlugins({
+    entries: config.plugins,
+    baseDir: dirname(placeOfConfig(loaded)),
+    registry,
+    gateway: { send: nothing, edit: nothing },
+    keyValue: {
+      get: async () => undefined,
+      list: async () => [],
+      set: async () => {},
+      setNow: () => {},
+      delete: async () => {},
+    },
+    reservedCommands: new Set(commandSpecs.map(({ name }) => name)),
+    clock: systemClock,
+    logger: silentLogger,
+    onPrepare: blocking.at,
+    teardownTimeoutMs: () => END_WITHIN_MS,
+    onEndFailed: (id, message) => unended.push({ id, message }),
+    watch: false,
+  });
+}
+
+function giveRemarks(
+  loaded: LoadedConfig,
+  { config }: NonNullable<LoadedConfig["draft"]>,
+  registry: HookRegistry,
+  definitions: readonly Definition[],
+  { warning, note }: Remarks,
+): void {
+  for (const { hookId, message } of definitions.flatMap(notThereYet)) note(`hook ${hookId}: ${message}.`);
+  for (const definition of definitions) {
+    const point = registry.point(definition.point);
+    for (const message of [
+      ...unguardedNotes(definition, point),
+      ...loopNotes(definition, point),
+      ...idleNotes(definition),
+      ...gatedNotes(definition),
+      ...leftRunningNotes(definition),
+      ...definition.unexpanded,
+    ])
+      warning(`hook ${definition.id}: ${message}.`);
+  }
+  for (const unanswered of unansweredWarnings(config, definitions.filter(({ enabled }) => enabled).length))
+    warning(unanswered);
+  for (const readable of readableRoomNotes(config)) note(readable);
+  for (const aside of asideNotes(loaded.file)) note(aside);
+  for (const { message } of registry.validate().filter((problem) => !isError(problem))) warning(message);
+  for (const { message } of registry.unawaited()) warning(message);
 }
 
 const LATE_MS = 20;
