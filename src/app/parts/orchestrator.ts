@@ -1,6 +1,6 @@
 /** The orchestrator, put together from the parts of the product, and its methods for commands. */
 import { dirname, resolve } from "node:path";
-import type { CommandDeps } from "../../../commands/deps.js";
+import type { Asker, Passed, TaskDesk } from "../../../commands/tasks/desk.js";
 import { passedOn } from "../../../commands/tasks/rows.js";
 import type { Environment } from "../../config/env.js";
 import type { Config } from "../../config/schema.js";
@@ -22,6 +22,7 @@ import type { Processes } from "../../lib/process/process.js";
 import type { Clock } from "../../lib/time/clock.js";
 import { expectationProblem } from "../../orchestrator/assessments/problem.js";
 import { roleToAssign, roleToHear } from "../../orchestrator/assignee.js";
+import type { OrchestratorDeps } from "../../orchestrator/deps.js";
 import { createOrchestrator, type Orchestrator } from "../../orchestrator/orchestrator.js";
 import type { OrdinaryStops } from "../../pending/ordinary-stops.js";
 import type { Pending } from "../../pending/pending.js";
@@ -63,11 +64,10 @@ export interface OrchestratorAppDeps {
 
 export function assembleOrchestrator(deps: OrchestratorAppDeps): {
   orchestrator: Orchestrator;
-  desk: NonNullable<CommandDeps["tasks"]>;
+  desk: TaskDesk;
   repliedTo: RepliedTo;
 } {
-  const { config, env, store, gateway, clock, logger } = deps;
-  const { assess, taskChanged, heldBack, entityChanged } = deps;
+  const { config, store, clock } = deps;
   const orchestrator = createOrchestrator({
     config: deps.orchestratorNow,
     store: store.tasks,
@@ -76,21 +76,7 @@ export function assembleOrchestrator(deps: OrchestratorAppDeps): {
     keyValue: store.keyValue,
     pending: deps.pending,
     stops: deps.stops,
-    chat: {
-      send: gateway.send,
-      edit: gateway.edit,
-      isThere: async (deliveryId) => (await store.outbox.get(deliveryId)) !== undefined,
-      async fateOf(deliveryId) {
-        const delivery = await store.outbox.get(deliveryId);
-        // A newer text of the same message replaced it.
-        const [newest] =
-          delivery?.status === "superseded" ? await store.outbox.list({ targetId: deliveryId, limit: 1 }) : [];
-        return newest ?? delivery;
-      },
-      wasPurged: (deliveryId, since) => wasPurged({ store }, deliveryId, since),
-      threadUnder: deps.posted.threadUnder,
-      direct: (platform, userId) => directAddress(platform, userId, config, env),
-    },
+    chat: chatOf(deps),
     processes: deps.processes,
     models: deps.models,
     variable: deps.variable,
@@ -104,62 +90,99 @@ export function assembleOrchestrator(deps: OrchestratorAppDeps): {
       const [platform = "", userId = ""] = directPerson(at)?.split(":") ?? [];
       return highestRole(["operator", deps.roleOf(platform, userId) ?? "operator"]);
     },
-    assess,
-    taskChanged,
-    heldBack,
-    entityChanged,
+    assess: deps.assess,
+    taskChanged: deps.taskChanged,
+    heldBack: deps.heldBack,
+    entityChanged: deps.entityChanged,
     owner: newId("o", clock.now()),
     clock,
-    logger: logger.child({ flow: "orchestrator" }),
+    logger: deps.logger.child({ flow: "orchestrator" }),
   });
-  const pass: NonNullable<CommandDeps["tasks"]>["pass"] = async (task, text, { from, operator, at: askedAt }, id) => {
-    const theirs = task.cards?.findLast(({ person }) => person)?.at;
-    const at = from === "worker" ? task.address : theirs;
-    // Where both are in one conversation, the text has been posted there.
-    if (at === undefined || (task.address && theirs && formatAddress(task.address) === formatAddress(theirs)))
-      return "nowhere";
-    const { platform, userId, role } = operator;
-    const reportAt = askedAt ?? directAddress(platform, userId, config, env);
-    const answers = reportAt && { role, author: userId, askedAt: reportAt };
-    await gateway.send(at, { text }, { cause: { kind: "task", id: task.id, depth: 0 }, deliveryId: id, answers });
-    return answers ? "reported" : "unreported";
+  const desk = deskOf(orchestrator, deps);
+  return { orchestrator, desk, repliedTo: (...reply) => noteReply(reply, desk, deps) };
+}
+
+/** The messages of tasks: sent, edited and looked up. */
+function chatOf({ config, env, store, gateway, posted }: OrchestratorAppDeps): OrchestratorDeps["chat"] {
+  return {
+    send: gateway.send,
+    edit: gateway.edit,
+    isThere: async (deliveryId) => (await store.outbox.get(deliveryId)) !== undefined,
+    async fateOf(deliveryId) {
+      const delivery = await store.outbox.get(deliveryId);
+      // A newer text of the same message replaced it.
+      const [newest] =
+        delivery?.status === "superseded" ? await store.outbox.list({ targetId: deliveryId, limit: 1 }) : [];
+      return newest ?? delivery;
+    },
+    wasPurged: (deliveryId, since) => wasPurged({ store }, deliveryId, since),
+    threadUnder: posted.threadUnder,
+    direct: (platform, userId) => directAddress(platform, userId, config, env),
   };
-  const desk: NonNullable<CommandDeps["tasks"]> = {
+}
+
+/** The methods for commands. */
+function deskOf(orchestrator: Orchestrator, deps: OrchestratorAppDeps): TaskDesk {
+  return {
     ...orchestrator,
     create: (...task) => orchestrator.create(...task),
     progressOf: (taskId) => orchestrator.progressOf(taskId),
     status: () => orchestrator.status(),
     linkOf: deps.linkOf,
-    nameOf: (ref) => accountName(config, ref),
+    nameOf: (ref) => accountName(deps.config, ref),
     assignees: () => Object.keys(deps.orchestratorNow().runners),
     expectationProblem: (one) => expectationProblem(one, deps.models.names),
     // Creating the task refuses an unknown name, with the nearest one.
     roleFor: (assignTo) => roleToAssign(assignTo, deps.orchestratorNow()) ?? "operator",
     roleToHear: (task) => roleToHear(task, deps.orchestratorNow()),
-    pass,
+    pass: (task, text, asker, id) => passText(task, text, asker, id, deps),
   };
-  /** A message from the assignee of the task, or from an operator, in reply to its card. */
-  const repliedTo: RepliedTo = async (message, to, operator, causeId) => {
-    if (to.cause.kind !== "task") return undefined;
-    const task = await store.tasks.get(to.cause.id);
-    const isTheirs = task?.owner === `person:${operator.platform}:${operator.userId}`;
-    if (task === undefined || !(isTheirs || hasRole(operator.role, "operator"))) return undefined;
-    const words = message.text.trim();
-    if (words === "") return undefined;
-    const cause = { kind: "message", id: causeId, depth: 0 } as const;
-    const known = await store.tasks.events(task.id, RECENT);
-    if (!known.some((event) => event.cause?.id === causeId))
-      await orchestrator.note(task.id, words.slice(0, 4_000), { by: nameOf(operator), cause });
-    const from = isTheirs ? "worker" : "others";
-    const passed = await pass(
-      task,
-      passedOn("💬", nameOf(operator), task, words, desk),
-      { from, operator, at: to.address },
-      `d_${task.id}_${causeId}`,
-    );
-    return { text: passed === "nowhere" ? "Noted on the task." : ON_ITS_WAY };
-  };
-  return { orchestrator, desk, repliedTo };
+}
+
+/** Sends a text of the assignee to those who gave the task, and theirs to the assignee. */
+async function passText(
+  task: Task,
+  text: string,
+  { from, operator, at: askedAt }: Asker,
+  id: string,
+  { config, env, gateway }: OrchestratorAppDeps,
+): Promise<Passed> {
+  const theirs = task.cards?.findLast(({ person }) => person)?.at;
+  const at = from === "worker" ? task.address : theirs;
+  // Where both are in one conversation, the text has been posted there.
+  if (at === undefined || (task.address && theirs && formatAddress(task.address) === formatAddress(theirs)))
+    return "nowhere";
+  const { platform, userId, role } = operator;
+  const reportAt = askedAt ?? directAddress(platform, userId, config, env);
+  const answers = reportAt && { role, author: userId, askedAt: reportAt };
+  await gateway.send(at, { text }, { cause: { kind: "task", id: task.id, depth: 0 }, deliveryId: id, answers });
+  return answers ? "reported" : "unreported";
+}
+
+/** A message from the assignee of the task, or from an operator, in reply to its card. */
+async function noteReply(
+  [message, to, operator, causeId]: Parameters<RepliedTo>,
+  desk: TaskDesk,
+  { store }: OrchestratorAppDeps,
+): ReturnType<RepliedTo> {
+  if (to.cause.kind !== "task") return undefined;
+  const task = await store.tasks.get(to.cause.id);
+  const isTheirs = task?.owner === `person:${operator.platform}:${operator.userId}`;
+  if (task === undefined || !(isTheirs || hasRole(operator.role, "operator"))) return undefined;
+  const words = message.text.trim();
+  if (words === "") return undefined;
+  const cause = { kind: "message", id: causeId, depth: 0 } as const;
+  const known = await store.tasks.events(task.id, RECENT);
+  if (!known.some((event) => event.cause?.id === causeId))
+    await desk.note(task.id, words.slice(0, 4_000), { by: nameOf(operator), cause });
+  const from = isTheirs ? "worker" : "others";
+  const passed = await desk.pass(
+    task,
+    passedOn("💬", nameOf(operator), task, words, desk),
+    { from, operator, at: to.address },
+    `d_${task.id}_${causeId}`,
+  );
+  return { text: passed === "nowhere" ? "Noted on the task." : ON_ITS_WAY };
 }
 
 const ON_ITS_WAY = "Noted on the task, and on its way. You will be notified if it does not arrive.";
