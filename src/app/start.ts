@@ -45,6 +45,7 @@ export async function startInOrder(deps: Deps): Promise<void> {
     await Promise.all([gateway.stop(), automations.stop(deps.shutdownTimeoutMs)]);
     await within(deps.clock, Math.max(0, stopBy - deps.clock.monotonic()), deps.detachedEnded());
   });
+  await sla.load();
   await gateway.start();
   await automations.start();
   stopping.push(stopInTime(() => alerts.stop()));

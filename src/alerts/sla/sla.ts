@@ -56,7 +56,12 @@ export interface Sla {
   /** Takes the gateway's sightings, when they are on disk. */
   readonly conversations: ConversationWatch;
   readonly desk: SlaDesk;
-  /** Loads calendars and resumes the stored clocks. Rejects with SLA_CALENDAR_INVALID. */
+  /**
+   * Puts the policies in force, before the gateway handles the first event: what waited for it when the process ended is seen, too. Rejects
+   * with SLA_CALENDAR_INVALID.
+   */
+  load(): Promise<void>;
+  /** Resumes the stored clocks. */
   start(): Promise<void>;
   /**
    * Other policies: when they are loaded, resolves with a function that puts them in force; clocks are computed again afterwards. Rejects
@@ -164,13 +169,17 @@ class FollowedWork implements Sla {
     clock.onStep?.((stepMs) => this.#clockStepped(stepMs));
   }
 
-  async start(): Promise<void> {
+  async load(): Promise<void> {
     const take = await this.prepare(this.#config);
-    this.#isRunning = true;
-    this.#quietUntil = this.#deps.clock.now() + this.#config.after_start;
     take();
     this.#noteLoaded();
+  }
+
+  async start(): Promise<void> {
+    this.#isRunning = true;
+    this.#quietUntil = this.#deps.clock.now() + this.#config.after_start;
     await this.conversations.start(this.#quietUntil);
+    this.#wake(RECALCULATE);
     this.#wake(DUE);
     this.#wake(SAY);
     this.#wake(CLOCK_SET);

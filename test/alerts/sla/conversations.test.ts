@@ -58,6 +58,7 @@ async function support(options: RigOptions & { sla?: Record<string, unknown> } =
   });
   if (!sla) throw new Error("no SLA part");
   const started = sla;
+  await started.load();
   await started.start();
   const settled = () =>
     until(async () => {

@@ -136,6 +136,7 @@ export async function startSla(options: SlaRigOptions): Promise<SlaRig> {
     },
   };
   afterTest(() => rig.crash());
+  await sla.load();
   await sla.start();
   return rig;
 }
