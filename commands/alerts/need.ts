@@ -36,7 +36,7 @@ export function actorOf({ operator, source }: Pick<CommandContext, "operator" | 
 export async function idOf(
   alerts: AlertDesk,
   given: unknown,
-  { at }: Pick<CommandContext, "at">,
+  { at, from, operator }: Pick<CommandContext, "at" | "from" | "operator">,
   name?: string,
 ): Promise<string> {
   const id = typeof given === "string" ? given.trim() : "";
@@ -50,7 +50,10 @@ export async function idOf(
     if (isOfMany(id) || (await alerts.get(id))) return id;
     throw noAlert(id, name);
   }
-  const last = await alerts.last(at && formatAddress(at));
+  const last = await alerts.last(
+    at && formatAddress(at),
+    from?.isDm ? `${operator.platform}:${operator.userId}` : undefined,
+  );
   if (last) return last.id;
   const where = at === undefined ? "" : " that was posted in this chat";
   throw new HookgateError({

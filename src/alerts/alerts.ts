@@ -238,8 +238,11 @@ class RunningAlerts implements Alerts {
     return isPostedNowhere(alert, this.#telling);
   }
 
-  last(destination: string | undefined): Promise<Alert | undefined> {
-    return lastPosted(destination && this.#spell(destination), this.#store);
+  last(destination: string | undefined, person?: string): Promise<Alert | undefined> {
+    if (destination === undefined) return lastPosted(undefined, this.#store);
+    const direct = person === undefined ? undefined : this.#deps.direct?.(person);
+    const chats = [this.#spell(destination), ...(direct ? [formatAddress(direct)] : [])];
+    return lastPosted(chats, this.#store);
   }
 
   counts(...filter: Parameters<Alerts["counts"]>): ReturnType<Alerts["counts"]> {

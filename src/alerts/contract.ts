@@ -89,8 +89,11 @@ export interface Alerts {
   line(alert: Alert): Promise<string>;
   /** The alert is open, and each chat that should show it did not take it. */
   isPostedNowhere(alert: Alert): Promise<boolean>;
-  /** The open alert that was posted last in this chat (a formatted address), else anywhere; about work before about the gateway. */
-  last(destination: string | undefined): Promise<Alert | undefined>;
+  /**
+   * The open alert that was posted last in this chat (a formatted address), else anywhere; about work before about the gateway. `person`:
+   * the account (`platform:id`) whose private chat it is: some platforms give that chat another id than the one that pages are sent to.
+   */
+  last(destination: string | undefined, person?: string): Promise<Alert | undefined>;
   counts: Store["alerts"]["counts"];
   history(id: string): Promise<AlertEvent[]>;
   silences: {
