@@ -70,7 +70,7 @@ export function alertCard(alert: Alert, facts: CardFacts, around: Around): Outbo
   ].map((line) => (Array.isArray(line) ? line.filter(Boolean).join(" ") : line));
   const url = urlOf(entity?.link);
   const card: Card = {
-    title: `${signOf(alert)}${headline(alert, facts.standing, around.clock.now())}`.slice(0, 250),
+    title: `${markOf(alert)} ${headline(alert, facts.standing, around.clock.now())}`.slice(0, 250),
     text: lines.filter((line) => line !== undefined && line !== "").join("\n\n"),
     tone,
     footer: alert.id,
@@ -164,9 +164,6 @@ export function toneOf(alert: Alert): NonNullable<Card["tone"]> {
   if (state === "firing") return "bad";
   return state === "warned" ? "warning" : "neutral";
 }
-
-/** The mark of a tone, for platforms without colours. */
-export const signOf = (alert: Alert) => (toneOf(alert) === "neutral" ? `${markOf(alert)} ` : "");
 
 /** The last words of the customer, without private data. The words in the alert's signal may have been corrected, deleted or withheld. */
 export function wordsOf(standing: ClockStanding | undefined, { mask }: Pick<Around, "mask">): string | undefined {

@@ -22,12 +22,11 @@ import {
   ownerOf,
   quietOf,
   quoteOf,
-  signOf,
   stateLine,
   toneOf,
 } from "./alert-card.js";
 import { detailButtons, urlOf } from "./buttons.js";
-import { inline, moment, withMoments } from "./words.js";
+import { inline, markOf, moment, withMoments } from "./words.js";
 
 const EVENTS_SHOWN = 6;
 /** A field of a Discord embed holds 1,024 characters. */
@@ -129,7 +128,7 @@ export function alertDetails(
   add("Runbook", signal.runbook && inline(signal.runbook), false);
   add("History", historyOf(facts.history, at, around.clock.now()), false);
   const card: Card = {
-    title: `${signOf(alert)}${headline(alert, facts.standing, around.clock.now())}`.slice(0, 250),
+    title: `${markOf(alert)} ${headline(alert, facts.standing, around.clock.now())}`.slice(0, 250),
     text: [quoteOf(facts.standing, around), withMoments(inline(around.mask(signal.reason)), at)]
       .filter(Boolean)
       .join("\n\n"),
