@@ -122,8 +122,12 @@ it.each([
 it("a page says how many messages wait, and for which chat", async () => {
   const { on } = await raised({});
   expect(about(on.posted(ROOM))).toEqual([
-    expect.stringMatching(/1 held, the oldest for more than 15 s\. Chats: \S*room\b.*\nRunbook: \/outbox list/),
+    expect.stringMatching(/1 held, since <t:\d+:f[^>]*>\. Chats: \S*room\b.*\nRunbook: \/outbox list/),
   ]);
+  // It is about no deadline: it is not overdue.
+  const [alert] = await on.alerts.list({ open: true, limit: 1 });
+  const details = JSON.stringify(await on.alerts.details(alert?.id ?? "", ROOM));
+  expect(details).toMatch(/"History","value":"[^"]* fired: 1 held, since <t:/);
 });
 
 it("a message that is lost later pages people again, also when an operator has the alert", async () => {

@@ -57,6 +57,13 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
   unposted: "not posted",
   posted: "posted late",
 };
+/** Of an alert that is about no deadline. */
+const WITHOUT_DEADLINE: Readonly<Record<string, string>> = {
+  ...EVENT_WORDS,
+  warn: "warned",
+  fire: "fired",
+  reopen: "fired again",
+};
 
 interface DetailFacts extends CardFacts {
   waiting: readonly WaitingPage[];
@@ -126,7 +133,7 @@ export function alertDetails(
     false,
   );
   add("Runbook", signal.runbook && inline(signal.runbook), false);
-  add("History", historyOf(facts.history, at, around.clock.now()), false);
+  add("History", historyOf(alert, facts.history, at, around.clock.now()), false);
   const card: Card = {
     title: `${markOf(alert)} ${headline(alert, facts.standing, around.clock.now())}`.slice(0, 250),
     text: [quoteOf(facts.standing, around), withMoments(inline(around.mask(signal.reason)), at)]
@@ -152,13 +159,14 @@ function canEscalate(alert: Alert, routing: Routing): boolean {
 const SAME_DAY_MS = 20 * 3_600_000;
 
 /** With seconds: many events happen within one minute. */
-function historyOf(history: readonly AlertEvent[], at: At, now: number): string {
+function historyOf({ signal }: Alert, history: readonly AlertEvent[], at: At, now: number): string {
+  const words = signal.clock === undefined ? WITHOUT_DEADLINE : EVENT_WORDS;
   const exactly = (ms: number) => (now - ms < SAME_DAY_MS ? at(ms, "T") : `${at(ms, "d")} ${at(ms, "T")}`);
   const line = ({ at: when, event, actor, reason }: AlertEvent) => {
     const by = isPerson(actor) ? ` by ${inline(actor.name, 60)}` : "";
     const why = reason?.replace(/^Escalated: /, "");
     const isSaid = why === undefined || event === "assign";
-    return `${exactly(when)} ${EVENT_WORDS[event] ?? event.replaceAll("_", " ")}${by}${isSaid ? "" : `: ${withMoments(inline(why, REASON_LENGTH), at)}`}`;
+    return `${exactly(when)} ${words[event] ?? event.replaceAll("_", " ")}${by}${isSaid ? "" : `: ${withMoments(inline(why, REASON_LENGTH), at)}`}`;
   };
   let lines: string[] = [];
   for (const event of history.slice(-EVENTS_SHOWN).reverse()) {

@@ -5,10 +5,9 @@
 import type { Alert } from "../../domain/alerts/alert.js";
 import { parseAddress } from "../../domain/chat/address.js";
 import type { Store } from "../../domain/store.js";
-import { formatDuration } from "../../lib/time/duration.js";
 import type { AlertsConfig } from "../config.js";
 import { reopenWithinOf, stepsEndOf } from "../steps/route.js";
-import { lostMessages } from "../tell/pages/lost-messages.js";
+import { type LostMessages, lostMessages } from "../tell/pages/lost-messages.js";
 import type { Telling } from "../tell/telling.js";
 
 export interface GatewayFacts {
@@ -92,16 +91,16 @@ export class GatewayWatch {
       outbox.held > 0 && `${outbox.held} held`,
       inbox.dead > 0 && `${inbox.dead} not handled`,
     ].filter((part) => part !== false);
-    const lost =
-      count > 0 ? await lostMessages(this.#telling, this.#deps.store) : { sentences: [], answered: 0, newestAt: 0 };
-    const since = `${counts.join(", ")}, the oldest for more than ${formatDuration(this.#config.undelivered_after)}`;
+    const nothing: LostMessages = { sentences: [], answered: 0, newestAt: 0 };
+    const lost = count > 0 ? await lostMessages(this.#telling, this.#deps.store) : nothing;
+    const waiting = `${counts.join(", ")}${sinceOf(lost, count)}`;
     const signal = {
       fingerprint: "gateway:letters",
       // A page that others got in place of it, or whose alert an operator has, is no reason to page people.
       state: count === 0 ? ("resolved" as const) : count > lost.answered ? ("firing" as const) : ("warned" as const),
       severity: "warning" as const,
       title: "Messages wait for an operator",
-      reason: count === 0 ? "none is left" : [since, ...lost.sentences].join(". "),
+      reason: count === 0 ? "none is left" : [waiting, ...lost.sentences].join(". "),
       source: { kind: "gateway" as const, id: "outbox" },
       runbook: "/outbox list",
       labels: { kind: "letters" },
@@ -158,4 +157,10 @@ function isMoreDue(known: Alert, newestAt: number, telling: Telling): boolean {
   const stepsMs = state === "firing" ? stepsEndOf(known, telling) + STEP_MS : 0;
   const waitMs = Math.max(reopenWithinOf(known, telling), stepsMs);
   return newestAt > signal.at && telling.clock.now() - signal.at >= waitMs;
+}
+
+/** A time and no length, which would be wrong an hour later. */
+function sinceOf({ oldestAt }: LostMessages, count: number): string {
+  if (oldestAt === undefined || !Number.isFinite(oldestAt)) return "";
+  return `, ${count === 1 ? "since" : "the oldest since"} ${new Date(oldestAt).toISOString()}`;
 }

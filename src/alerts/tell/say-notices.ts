@@ -13,7 +13,7 @@ import { answerLine, chatLink, copyLine, headline, lateOf, quoteOf, wordsOf } fr
 import { alertLine } from "../card/alert-line.js";
 import { cardButtons } from "../card/buttons.js";
 import { standingOf } from "../card/standing.js";
-import { inline, markOf, moment, NAMED, titleOf } from "../card/words.js";
+import { inline, type MomentStyle, markOf, moment, NAMED, titleOf, withMoments } from "../card/words.js";
 import { defaultDestination } from "../config.js";
 import { isInPage, isOfWoken, wokenText } from "../steps/breach.js";
 import { isInstead, isPageKey, lostKey, stepIn, stepNumber } from "../steps/escalate.js";
@@ -434,6 +434,7 @@ async function aboutOne(alert: Alert, sayings: readonly Saying[], telling: Telli
   const isCalling = alert.called !== undefined && isOpen(alert.state) && pagesOf(sayings).length > 0;
   // How long the customer has waited at the end of a pause is not known yet.
   const title = pauseBefore(sayings, telling) ? alert.signal.title : headline(alert, standing, telling.clock.now());
+  const at = (ms: number, style?: MomentStyle) => moment(ms, telling.config.destinations[destination]?.timezone, style);
   const lines = [
     `${markOf(isCalling ? { ...alert, state: alert.condition } : alert)} **${inline(title, 250)}**`,
     quote,
@@ -441,9 +442,11 @@ async function aboutOne(alert: Alert, sayings: readonly Saying[], telling: Telli
     quote && "",
     chatLink(entity, destination),
     // Its title does not name what has happened.
-    alert.signal.source.kind === "gateway" && isOpen(alert.state) && inline(telling.mask(alert.signal.reason), 500),
+    alert.signal.source.kind === "gateway" &&
+      isOpen(alert.state) &&
+      withMoments(inline(telling.mask(alert.signal.reason), 500), at),
     alert.signal.runbook && `Runbook: ${inline(alert.signal.runbook)}`,
-    answerLine(standing, (ms, style) => moment(ms, telling.config.destinations[destination]?.timezone, style)),
+    answerLine(standing, at),
     standing?.copy && copyLine(standing, entity),
     `${inline(saidOf(sayings, alert, telling.clock.now()))}.${latenessOf(sayings, telling)} \`${alert.id}\``,
   ];

@@ -17,6 +17,8 @@ export interface LostMessages {
   answered: number;
   /** When the last of the messages besides pages was given up (ms since the epoch). */
   newestAt: number;
+  /** When the first of all was given up; undefined when there are more than are read. */
+  oldestAt?: number | undefined;
 }
 
 type Reading = Pick<Telling, "store" | "placeName" | "deliveryOf">;
@@ -25,7 +27,7 @@ export async function lostMessages(reading: Reading, queues: Pick<Store, "outbox
   const { text, deliveryIds, answered } = await lostPages(reading);
   const others = await lostOthers(deliveryIds, queues, reading.placeName);
   const sentences = [others.text, text].filter((one) => one !== undefined);
-  return { sentences, answered, newestAt: others.newestAt };
+  return { sentences, answered, newestAt: others.newestAt, oldestAt: others.oldestAt };
 }
 
 interface LostPages extends Pick<LostMessages, "answered"> {
@@ -83,17 +85,21 @@ async function isPageAnswered(
 /** How many of the newest messages are read. */
 const READ = 20;
 
-/** The messages besides pages: `Chats: General on web`, where they should go, and when the last of them was given up. */
+/** The messages besides pages: `Chats: General on web`, where they should go, and when the last of them was given up. `oldestAt`: of all. */
 async function lostOthers(
   pages: readonly string[],
   { outbox, inbox }: Pick<Store, "outbox" | "inbox">,
   placeName: Telling["placeName"],
-): Promise<{ text?: string | undefined; newestAt: number }> {
+): Promise<{ text?: string | undefined } & Pick<LostMessages, "newestAt" | "oldestAt">> {
   const found = await Promise.all((["dead", "held"] as const).map((status) => outbox.list({ status, limit: READ })));
   const others = found.flat().filter(({ id }) => !pages.includes(id));
   const unhandled = await inbox.list({ status: "dead", limit: READ });
   const chats = [...new Set(others.map(({ address }) => shownAs(formatAddress(address), placeName)))];
+  const isAll = [...found, unhandled].every(({ length }) => length < READ);
   return {
+    oldestAt: isAll
+      ? Math.min(...[...found.flat(), ...unhandled].flatMap(({ settledAt = [] }) => settledAt))
+      : undefined,
     text:
       chats.length === 0
         ? undefined
