@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { type App, startApp } from "../../src/app.js";
 import { readEnvironment } from "../../src/config/env.js";
 import { configSchema } from "../../src/config/schema.js";
-import { silentLogger } from "../../src/lib/logger.js";
+import { type Logger, silentLogger } from "../../src/lib/logger.js";
 import { definedOf } from "../../src/lib/without-undefined.js";
 import { until } from "../support/until.js";
 
@@ -42,6 +42,7 @@ export interface Answer {
 export async function runApp(
   config: Record<string, unknown> = {},
   variables: Record<string, string> = {},
+  logger: Logger = silentLogger,
 ): Promise<RunningApp> {
   const folder = mkdtempSync(join(tmpdir(), "hookgate-http-"));
   let port = 0;
@@ -85,7 +86,7 @@ export async function runApp(
           env,
           problems: [],
         },
-        { version: "0.0.0", logger: silentLogger },
+        { version: "0.0.0", logger },
       );
       port = Number(new URL(app.url).port);
       await until(async () => (await fetch(`${need().url}/readyz`)).ok, "the app being ready");

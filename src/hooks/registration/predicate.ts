@@ -8,11 +8,12 @@ import { z } from "zod";
 import { once } from "../../lib/concurrency/on-first-use.js";
 import { errorMessage, HookgateError } from "../../lib/errors.js";
 import { visitScoped } from "../conditions/condition-field.js";
+import { whyNoAnswer } from "../conditions/no-answer.js";
 import { countSteps, isTooMuchWork, spend, withinBudget } from "../conditions/work.js";
 
 /**
- * True, or why not. `error`: why it has no answer for this payload, such as a field that the payload does not carry. It does not quote the
- * condition: a notice of the failure would match a guard that looks for words.
+ * True, or why not. `error`: why it has no answer for this payload, such as a field that the payload does not carry. It quotes neither
+ * the condition (a notice of the failure would match a guard that looks for words) nor a value of the payload.
  */
 export type Predicate = (payload: unknown) =>
   | true
@@ -56,7 +57,7 @@ export function compileOver(
       const { message: reason } = noAnswer(source, place, answer);
       return { reason, error: "it gives a value, not true or false", isValue: true };
     } catch (thrown) {
-      const error = firstLine(thrown);
+      const error = whyNoAnswer(thrown);
       return { reason: `${error}: ${source}`, error, isTooMuchWork: isTooMuchWork(thrown) };
     }
   };
@@ -79,7 +80,7 @@ export function compileCondition(
       answer = evaluate(values);
     } catch (error) {
       // A field that this payload does not carry, or has another type: it does not match.
-      return `${firstLine(error)}: ${source}`;
+      return `${whyNoAnswer(error)}: ${source}`;
     }
     if (!isYesOrNo(answer)) throw noAnswer(source, place, answer);
     return answer === true || `${source} is false`;
