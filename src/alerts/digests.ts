@@ -174,11 +174,13 @@ export class Digests {
     await this.#correct(lost);
     const { message } = await write(telling, about);
     const text = `${message.text} This digest did not arrive at \`${shownAs(to, telling.placeName)}\`.`.trim();
-    for (const other of fallbacks(telling.config, () => telling.admins().map(formatAddress))) {
+    const others = fallbacks(telling.config, () => telling.admins().map(formatAddress)).filter((one) => one !== to);
+    const instead = duty === undefined ? [] : directInstead(duty, to, others, telling);
+    const sent = { sentAt: telling.clock.now(), about, duty: duty && { ...duty, instead }, isElsewhere: true };
+    for (const other of new Set([...others, ...instead])) {
       const at = parseAddress(other);
-      if (at === undefined || other === to) continue;
-      const sent = { to: other, deliveryId: digestId(deliveryId, 0, at), sentAt: telling.clock.now(), about, duty };
-      await this.#post({ ...sent, isElsewhere: true }, { ...message, text });
+      if (at !== undefined)
+        await this.#post({ ...sent, to: other, deliveryId: digestId(deliveryId, 0, at) }, { ...message, text });
     }
   }
 
@@ -219,6 +221,8 @@ interface Duty {
   mentions: string[];
   /** Private chats of the person, where no chat of the digest has their platform. */
   direct?: string[];
+  /** Private chats of the person, where the chat that would have notified them did not take the digest, and the fallback does not. */
+  instead?: string[];
 }
 
 /** `key`: another cron makes it another digest. `rota`: its settings, to compare. `duty`: the person on call now. */
@@ -245,18 +249,20 @@ function timesOf(
 /** Mentions the person on the platform of the chat. The text names the person in any case, and shows where no mention notifies them. */
 function called(
   message: OutboundMessage,
-  { rota, person, mentions: all, direct = [] }: Duty,
+  { rota, person, mentions: all, direct = [], instead = [] }: Duty,
   at: Address,
   parts: Telling,
 ) {
   const to = formatAddress(at);
-  if (direct.includes(to)) {
-    const why = "You have no account where this digest is posted, so you are notified here.";
-    return { ...message, text: `You are on duty now (${inline(rota)}). ${why} ${message.text}`.trim() };
+  if (direct.includes(to) || instead.includes(to)) {
+    const why = direct.includes(to)
+      ? " You have no account where this digest is posted, so you are notified here."
+      : "";
+    return { ...message, text: `You are on duty now (${inline(rota)}).${why} ${message.text}`.trim() };
   }
   const { prefix, mentions } = mentionsFor(all, to, parts);
   const who = prefix === "" ? `${inline(person)} ` : prefix;
-  const missing = prefix === "" ? ` ${missingAt(at, person, all, direct, parts)}` : "";
+  const missing = prefix === "" ? ` ${missingAt(at, person, all, [...direct, ...instead], parts)}` : "";
   return { ...message, text: `${who}is on duty now (${inline(rota)}).${missing} ${message.text}`.trim(), mentions };
 }
 
@@ -285,6 +291,12 @@ function directFor(
   const accounts = mentions.map((mention) => ({ ref: mention.split("|")[0] ?? mention, name: person }));
   if (to.some((destination) => isReached(destination, accounts, personOf))) return [];
   return [...new Set(accounts.flatMap(({ ref }) => direct(ref) ?? []))];
+}
+
+/** Private chats of the person on duty, where `lost` would have notified them and none of `others` does. */
+function directInstead(duty: Duty, lost: string, others: readonly string[], telling: Telling): string[] {
+  if (directFor(duty, [lost], telling).length > 0) return [];
+  return directFor(duty, others, telling).filter((one) => one !== lost && duty.direct?.includes(one) !== true);
 }
 
 /** The same digest at the same place is the same delivery, so a crash half-way does not repeat it. */

@@ -354,6 +354,26 @@ describe("a digest at the start of a shift", () => {
     expect(handovers().map(({ text }) => /(\w+)>? is on duty/.exec(text)?.[1])).toEqual(["ann", "ben"]);
   });
 
+  it("goes to the person on duty, too, when its chat refuses it and the fallback is the private chat of another", async () => {
+    const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
+    platform.script = (operation) =>
+      operation.address.chatId === "ops" ? { kind: "permanent", error: "the bot was removed" } : undefined;
+    const on = await watch(config([shift("11:00", "13:00", "ann"), shift("13:00", "15:00", "ann")]), {
+      platform,
+      direct: (ref) => (ref === "loop:7" ? parseAddress("loop:bot:dm-7") : undefined),
+      personOf: ({ chatId }) => (chatId === parseAddress(ADMINS)?.chatId ? "loop:1" : undefined),
+    });
+    const handovers = (chat: string) => on.posted(chat).filter(({ text }) => /on duty now/.test(text));
+    await on.advance(HOUR + MINUTE);
+    expect(handovers("loop:bot:dm-7").map(({ text }) => text)).toEqual([
+      expect.stringMatching(/^You are on duty now \(support\)\. This digest did not arrive at `loop:bot:ops`\./),
+    ]);
+    expect(handovers(ADMINS)[0]?.text).toContain("ann is not in this private chat and is notified in a private chat.");
+    await on.crash();
+    await on.advance(2 * HOUR);
+    expect([handovers(ADMINS).length, handovers("loop:bot:dm-7").length]).toEqual([2, 2]);
+  });
+
   it("lists no alert that has ended: not the gap before the shift, nor at the fallback what ended while its chat took nothing", async () => {
     const platform = new LoopbackPlatform("loop", { idempotentCreate: true });
     const on = await watch(
