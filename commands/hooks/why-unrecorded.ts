@@ -28,7 +28,7 @@ export async function explainUnrecorded(
   const reason = isOfMessages
     ? `${code(point)} fires for messages, and ${code(id)} is a task.`
     : crashed === undefined
-      ? unrecordedText(deps, point)
+      ? whyNotRecorded(deps, point)
       : crashText(crashed, deps);
   return answer({
     text: [
@@ -56,7 +56,7 @@ export async function explainCrashed(
   return crashed.length === 0 ? undefined : explainUnrecorded(deps, point, asked, undefined, phase);
 }
 
-function unrecordedText({ registry }: CommandDeps, point: string): string {
+function whyNotRecorded({ registry }: CommandDeps, point: string): string {
   const hooks = registry.order(point);
   if (hooks.length === 0)
     return `A point is recorded only when it has an enabled hook, and no hook is registered at ${code(point)}.`;

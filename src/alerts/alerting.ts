@@ -46,8 +46,8 @@ export interface Alerting {
   readonly inDoubtAt?: readonly string[] | undefined;
   /** Chats in doubt, and a chat that refused its page: a fallback among them does not get another page. */
   readonly lostAt?: readonly string[];
-  /** The alert may keep other alerts quiet now, or not any more. */
-  wakeAll(): void;
+  /** A rule or an alert that keeps alerts quiet changed: open alerts are looked at again whose quiet that changes, and no others. */
+  wakeConcerned(): void;
   readonly clock: Clock;
   readonly logger: Logger;
 }

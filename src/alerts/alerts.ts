@@ -47,13 +47,15 @@ import { isPostedNowhere } from "./tell/posted-nowhere.js";
 import { sendAnew } from "./tell/send-anew.js";
 import { createTakeBack } from "./tell/take-back.js";
 import type { Telling } from "./tell/telling.js";
-import { tellingOf } from "./tell/telling-of.js";
+import { type Key, tellingOf } from "./tell/telling-of.js";
 import { tell } from "./tell.js";
 
 const PAGE = 200;
 /** The limit of alerts that are searched for a label. */
 const KNOWN_MAX = 1_000;
 const PARALLEL = 16;
+
+const isPlace = (key: Key): key is Extract<Key, `to ${string}`> => key.startsWith("to ");
 
 export type * from "./contract.js";
 
@@ -85,7 +87,7 @@ class RunningAlerts implements Alerts {
     this.#inhibitors = createInhibitors(this.#config.inhibit);
     this.#silences = createSilences(this.#store, this.#config.maintenance);
     this.#work = createWork({
-      processDue: (key) => this.#processDue(key),
+      processDue: (key) => this.#processDue(key as Key),
       maxParallel: PARALLEL,
       clock,
       logger: logger.child({ flow: "alerts" }),
@@ -298,17 +300,17 @@ class RunningAlerts implements Alerts {
   }
 
   /** An alert that is raised before the start is on disk, and sent from there. */
-  #later(key: string, at?: number): void {
+  #later(key: Key, at?: number): void {
     if (this.#isStarted) this.#work.wake(key, at);
   }
 
   #everything(): void {
-    for (const key of ["time", "settings", "silences", "digests", "heartbeat", "gateway"]) this.#later(key);
+    for (const key of ["time", "settings", "silences", "digests", "heartbeat", "gateway"] as const) this.#later(key);
   }
 
-  async #processDue(key: string): Promise<number | undefined> {
+  async #processDue(key: Key): Promise<number | undefined> {
     const telling = this.#telling;
-    if (key.startsWith("to ")) {
+    if (isPlace(key)) {
       const destination = key.slice(3);
       await this.#takeBack(destination);
       return tell(destination, telling);
@@ -316,7 +318,7 @@ class RunningAlerts implements Alerts {
     switch (key) {
       case "time":
         return this.#passTime();
-      case "all":
+      case "rules":
         await reexamine(telling, "concerned", telling.run);
         return undefined;
       case "settings":
@@ -328,13 +330,13 @@ class RunningAlerts implements Alerts {
         await this.#wakeBusyPlaces();
         return undefined;
       case "silences":
-        telling.wakeAll();
+        telling.wakeConcerned();
         return this.#silences.nextChange(this.#deps.clock.now());
       case "digests":
         return this.#digests.processDue();
       case "heartbeat":
         return this.#heartbeat.processDue();
-      default:
+      case "gateway":
         await watchRotas(telling);
         return this.#gatewayWatch.processDue();
     }

@@ -3,7 +3,7 @@
  * quiet.
  */
 import type { Plan } from "./plan.js";
-import { quietUntil } from "./quiet-hours.js";
+import { quietUntil } from "./quiet-until.js";
 import { type Around, reachOf } from "./rota/reach.js";
 import { remindedIn, reminderTime } from "./steps/remind.js";
 import type { Route } from "./steps/route.js";

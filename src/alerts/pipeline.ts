@@ -100,7 +100,7 @@ async function planFor(occasion: Occasion, alerting: Alerting): Promise<Plan | u
 }
 
 /** False when the alert was changed by another caller meanwhile. */
-async function commit(plan: Plan, { store, inhibitors, wakePlace, wakeAt, wakeAll }: Alerting): Promise<boolean> {
+async function commit(plan: Plan, { store, inhibitors, wakePlace, wakeAt, wakeConcerned }: Alerting): Promise<boolean> {
   const change = plan.change();
   if (change === undefined) return true;
   if (!(await store.commit(change))) return false;
@@ -108,6 +108,6 @@ async function commit(plan: Plan, { store, inhibitors, wakePlace, wakeAt, wakeAl
   const concerned = [...plan.knownPlaces, ...change.places, ...change.notices].map(({ destination }) => destination);
   for (const destination of new Set(concerned)) wakePlace(destination);
   if (alert.nextAt !== undefined) wakeAt(alert.nextAt);
-  if (inhibitors.note(alert)) wakeAll();
+  if (inhibitors.note(alert)) wakeConcerned();
   return true;
 }

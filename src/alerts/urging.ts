@@ -1,7 +1,6 @@
 /** How far each route of an alert has gone without an acknowledgement, and in which chats. */
-import { type Alert, isOpen, type KnownPlace, type TakenStep, type Urging } from "../domain/alerts/alert.js";
+import { type Alert, isAtLeast, isOpen, type KnownPlace, type TakenStep, type Urging } from "../domain/alerts/alert.js";
 import type { Plan } from "./plan.js";
-import { isAtLeast } from "./quiet-hours.js";
 import type { Step } from "./rota/reach.js";
 import type { Route } from "./steps/route.js";
 

@@ -10,8 +10,8 @@ import { isWaitedFor } from "./definition/check-effects.js";
 import type { Definition } from "./definition/definition.js";
 import type { Refusal } from "./gates/refusal.js";
 import type { Decision } from "./handler.js";
-import { type PointResult, pointResult } from "./run/decide.js";
 import { type RunOutcome, reasonOf } from "./run/outcome.js";
+import { type PointResult, pointResult } from "./run/point-result.js";
 
 /** One firing of a definition's hook. */
 export interface Firing {

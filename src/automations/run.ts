@@ -71,8 +71,8 @@ export async function runAutomation(start: RunStart, deps: RunDeps): Promise<Run
     // A run that ends in time may still reach its dispatch after the deadline, and is dropped there.
     if (start.stored === undefined && start.signal.aborted) outcome = await recordDropped(start, run, outcome, deps);
     else if (start.stored === undefined) {
-      const ended = outcome;
-      const drop = () => void recordDropped(start, run, ended, deps);
+      const final = outcome;
+      const drop = () => void recordDropped(start, run, final, deps);
       start.signal.addEventListener("abort", drop, { once: true });
     }
 

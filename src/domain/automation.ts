@@ -12,7 +12,9 @@ export const DUE_POINT = "hook.due";
 export const PAUSED_REASON = "all configured hooks were paused";
 
 /**
- * queued: waits for a gate or a lease · running: under a lease · backgrounded: recorded, the caller went on · the rest are ends.
+ * backgrounded: the first wait of a run that a dispatch recorded (point, event, file), whose caller went on · queued: any other wait, of a run
+ * by time or by hand, and before each retry. Both wait in `src/automations/queue.ts` for the same places; two names show which a dispatch
+ * recorded and did not start yet · running: under a lease · the rest are ends.
  * `interrupted`: cut off by a crash or a stop and not repeatable. Nothing stays running: an expired lease is taken or ended.
  */
 export const AUTOMATION_RUN_STATUSES = [

@@ -55,8 +55,8 @@ export function laneRow(row: InboxRow, stops: OrdinaryStops): LaneRow {
   return { conversation: conversationOf(row.event), isStarted: false, isCutOff, stops: stops.of(work), ...row };
 }
 
-/** Attempts that nothing put off and no stop cut off. */
-export const attemptsMade = ({ attempts, deferrals, stops = 0 }: LaneRow) => attempts - deferrals - stops;
+/** The attempts that the limit of tries counts: none that was put off, and none that a stop cut off. A handler gets `startsSeen`. */
+export const triesCounted = ({ attempts, deferrals, stops = 0 }: LaneRow) => attempts - deferrals - stops;
 
 /** The dependencies that all conversations share. */
 export interface Shared {

@@ -1,7 +1,7 @@
 /** Names of people and rotas, resolved to accounts on platforms. */
 import { localTimezone } from "../../lib/time/timezone.js";
 import type { AlertsConfig, RotaConfig } from "../config.js";
-import { isWithin } from "../quiet-hours.js";
+import { isWithin } from "../quiet-until.js";
 import { turnAt } from "./turns.js";
 
 /** In front of the name of a rota, where people are named. */

@@ -79,6 +79,7 @@ const DUE = "due";
 const SAY = "say";
 const RECALCULATE = "recalculate";
 const CLOCK_SET = "clock set";
+type Key = typeof DUE | typeof SAY | typeof RECALCULATE | typeof CLOCK_SET;
 /** Clocks read at once. */
 const PAGE = 500;
 /** The cursor of the policies with which conversations were computed. */
@@ -121,14 +122,7 @@ class FollowedWork implements Sla {
     const violated = (news: SlaNews) => this.#violated(news);
     const announceDeps: AnnounceDeps = { store: store.sla, registry, attempts, raise, violated, clock, logger };
     this.#work = createWork({
-      processDue: (key) => {
-        if (key === CLOCK_SET) return this.#lookAtOverdueAgain();
-        return key === DUE
-          ? this.#processDueClocks()
-          : key === SAY
-            ? announceWaiting(announceDeps)
-            : this.#recalculate();
-      },
+      processDue: (key) => this.#processDue(key as Key, announceDeps),
       maxParallel: 3,
       clock,
       logger: logger.child({ part: "sla" }),
@@ -212,8 +206,21 @@ class FollowedWork implements Sla {
     await this.#clocks.stop();
   }
 
-  #wake(key: string, at?: number): void {
+  #wake(key: Key, at?: number): void {
     if (this.#isRunning) this.#work.wake(key, at);
+  }
+
+  async #processDue(key: Key, announceDeps: AnnounceDeps): Promise<number | undefined> {
+    switch (key) {
+      case DUE:
+        return this.#processDueClocks();
+      case SAY:
+        return announceWaiting(announceDeps);
+      case RECALCULATE:
+        return this.#recalculate();
+      case CLOCK_SET:
+        return this.#lookAtOverdueAgain();
+    }
   }
 
   #extendDeps(): ExtendDeps {

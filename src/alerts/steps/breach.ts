@@ -3,12 +3,11 @@
  * on its former card, are posted as a new message: their card is only edited, which notifies no one. The message is the first notice of the
  * breach, and may be the only one after a snooze. In quiet hours it waits for their end.
  */
-import type { Alert, NewNotice, Notice } from "../../domain/alerts/alert.js";
+import { type Alert, isAtLeast, type NewNotice, type Notice } from "../../domain/alerts/alert.js";
 import { noticeText } from "../../domain/alerts/notice-words.js";
 import type { Alerting } from "../alerting.js";
 import type { AlertsConfig } from "../config.js";
 import type { Plan } from "../plan.js";
-import { isAtLeast } from "../quiet-hours.js";
 import { accountsOf, knownAs } from "../rota/people.js";
 import { WAITED } from "./escalate.js";
 import { quietEnd } from "./quiet-hours.js";

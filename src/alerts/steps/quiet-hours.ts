@@ -2,7 +2,7 @@
 import type { Place } from "../../domain/alerts/alert.js";
 import type { Alerting } from "../alerting.js";
 import type { Plan } from "../plan.js";
-import { quietUntil } from "../quiet-hours.js";
+import { quietUntil } from "../quiet-until.js";
 
 export function quietHours(plan: Plan, place: Place, { config }: Pick<Alerting, "config">): void {
   const until = quietEnd(plan, place.destination, { config });

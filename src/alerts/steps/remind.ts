@@ -1,9 +1,8 @@
 /** Repeats an alert that is not acknowledged, as new messages: an edited card pings no one. Each route in its own time. */
-import type { Alert, Notice } from "../../domain/alerts/alert.js";
+import { type Alert, isAtLeast, type Notice } from "../../domain/alerts/alert.js";
 import { formatDuration } from "../../lib/time/duration.js";
 import type { Alerting } from "../alerting.js";
 import { CLOCK, type Plan } from "../plan.js";
-import { isAtLeast } from "../quiet-hours.js";
 import { placesOf, urgingOf } from "../urging.js";
 import { quietEnd } from "./quiet-hours.js";
 import type { Route } from "./route.js";

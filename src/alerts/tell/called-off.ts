@@ -29,7 +29,7 @@ const LAPSED = "the acknowledgement that it mentions has ended: it is written ag
 const ENQUEUED_ANEW: ReadonlySet<string | undefined> = new Set([WITHDRAWN, LAPSED, BEHIND, PAUSED, STOPPED, PAGED]);
 
 /** Takes back a message that none of its alerts needs; true also when a crash came right after that. */
-export async function isTakenBack(
+export async function withdrawIfNotNeeded(
   notices: readonly Notice[],
   delivery: Delivery | undefined,
   telling: Telling,

@@ -11,7 +11,7 @@ import { isAboutPlace } from "../own-alerts.js";
 import type { Loss } from "../plan.js";
 import { readMention } from "../rota/people.js";
 import { newestReminders } from "../steps/remind.js";
-import { BEHIND, isTakenBack, PAGED, PAUSED } from "./called-off.js";
+import { BEHIND, PAGED, PAUSED, withdrawIfNotNeeded } from "./called-off.js";
 import { recordPosted } from "./held-back.js";
 import { isElsewhere } from "./is-elsewhere.js";
 import { CHECK_AGAIN_MS, isPausedTooLong, waitsUntil } from "./late.js";
@@ -34,7 +34,7 @@ export async function checkNotices(destination: string, telling: Telling): Promi
   for (const notices of groups) {
     const [{ deliveryId = "", kind, sentAt }] = notices as [Notice];
     const delivery = await telling.deliveryOf(deliveryId);
-    if (await isTakenBack(notices, delivery, telling)) {
+    if (await withdrawIfNotNeeded(notices, delivery, telling)) {
       await store.requeueNotices(notices.map(({ id }) => id));
       continue;
     }

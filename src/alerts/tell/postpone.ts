@@ -1,6 +1,6 @@
 /** When quiet hours change while alerts wait for their end, the alerts wait for the new end. */
 import type { Notice } from "../../domain/alerts/alert.js";
-import { quietUntil } from "../quiet-hours.js";
+import { quietUntil } from "../quiet-until.js";
 import { isRepeated, SHARED_EVERY_MS } from "../steps/remind.js";
 import type { Telling } from "./telling.js";
 

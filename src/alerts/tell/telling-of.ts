@@ -16,12 +16,18 @@ import type { Telling } from "./telling.js";
 /** As many as a card that is drawn every few minutes has in a day. */
 const MAX_CHANGES = 1_000;
 
+/**
+ * The keys of the work of alerts. `rules`: open alerts whose silence or inhibition changed. `settings`: all open alerts.
+ * `gateway`: watches the gateway and the rotas.
+ */
+export type Key = `to ${string}` | "time" | "rules" | "settings" | "silences" | "digests" | "heartbeat" | "gateway";
+
 interface Own extends Pick<Telling, "silences" | "chatOf" | "run" | "raiseOwn"> {
   /** The current ones: a reload changes both. */
   config(): AlertsConfig;
   inhibitors(): Inhibitors;
   /** Looks at this key again, at this time or at once. */
-  later(key: string, at?: number): void;
+  later(key: Key, at?: number): void;
 }
 
 export function tellingOf(deps: AlertsDeps, own: Own): Telling {
@@ -54,7 +60,7 @@ export function tellingOf(deps: AlertsDeps, own: Own): Telling {
     chatOf,
     wakePlace: (destination) => later(`to ${destination}`),
     wakeAt: (at) => later("time", at),
-    wakeAll: () => later("all"),
+    wakeConcerned: () => later("rules"),
     clock,
     logger,
     pauseOf: (destination) => atOf(destination, pauseOf),

@@ -7,7 +7,7 @@ import type { Execution } from "../../hooks/registration/registration.js";
 import type { AnyPoint } from "../../hooks/signatures.js";
 import { formatDuration, writeDuration } from "../../lib/time/duration.js";
 import type { Issue } from "../../lib/validation/schema-issues.js";
-import { pointResult } from "../run/decide.js";
+import { pointResult } from "../run/point-result.js";
 import { isTemplate } from "../template/is-template.js";
 import type { Trigger } from "./definition.js";
 import type { ParsedBody } from "./parse.js";

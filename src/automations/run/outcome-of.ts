@@ -3,10 +3,10 @@ import { failedCallsText, toolCallsOf } from "../../domain/automation.js";
 import { errorMessage } from "../../lib/errors.js";
 import { isWaitedFor } from "../definition/check-effects.js";
 import type { Decision, HandlerFacts, HandlerResult } from "../handler.js";
-import { pointResult } from "./decide.js";
 import type { RunStart } from "./deps.js";
 import type { RunOutcome } from "./outcome.js";
 import { outsideProblem } from "./outside-decision.js";
+import { pointResult } from "./point-result.js";
 import { undecidedError } from "./undecided.js";
 
 export function outcomeOf(result: HandlerResult, start: RunStart): RunOutcome {

@@ -3,8 +3,8 @@ import { fieldsOf, type HookPoint } from "../../hooks/point.js";
 import { readJson } from "../../lib/validation/json-depth.js";
 import { isWaitedFor } from "../definition/check-effects.js";
 import type { Decision, Undecided } from "../handler.js";
-import { pointResult } from "./decide.js";
 import type { RunStart } from "./deps.js";
+import { pointResult } from "./point-result.js";
 
 /** Why that is a failure; undefined when it passes. */
 export function undecidedError({ given, isByStatus, remedy }: Undecided, start: RunStart): string | undefined {

@@ -1,8 +1,9 @@
 /**
  * The seam between the pipeline and what starts hooks from outside of it: time, files, events that come in by HTTP.
  *
- * - Time (`every`, `cron`, `at`): `store.triggers.fire(id, expected, state, admitDue(definition, …))` stores the run and moves the
- *   next time in one transaction: the holder of the lease runs it. Two processes never both fire one.
+ * - Time (`every`, `cron`, `at`): `admitDue(definition, …)` gives `{ run, stored }`; `store.triggers.fire(id, expected, state, run)` stores the run and
+ *   moves the next time in one transaction. When it gives true, the row is ours, and `stored()` has to be called: it wakes the queue, or
+ *   notifies people of a refusal. The holder of the lease runs it. Two processes never both fire one.
  * - Files: `registry.fireVoid("file.changed" | "folder.changed", { …, watchId: definition.id })`. A `files:` hook is registered
  *   there and matches its own watch only.
  * - Events: `registry.fireVoid("event:<name>", payload)`, with a dispatch id derived from the stored event, so that an event

@@ -6,6 +6,9 @@ import type { AlertSignal, Severity } from "./alert-signal.js";
 
 export const SEVERITIES = ["info", "warning", "high", "critical"] as const satisfies readonly Severity[];
 
+export const isAtLeast = (severity: Severity, least: Severity): boolean =>
+  SEVERITIES.indexOf(severity) >= SEVERITIES.indexOf(least);
+
 /**
  * warned: will break soon · firing: broken · acked: a person has it · snoozed: it comes back later · silenced, inhibited: a rule or
  * another alert keeps it quiet · resolved, expired: ended.

@@ -14,7 +14,6 @@ import { type Handling, settled } from "./handling.js";
 import { LiveAnswer } from "./live-answer.js";
 import type { ParsedOptions } from "./parse-command.js";
 import {
-  attemptOf,
   causeId,
   causeOf,
   dispatchIdOf,
@@ -23,6 +22,7 @@ import {
   messageAddress,
   newDelivery,
   referenceTo,
+  startsSeen,
   urgencyOfAnswer,
 } from "./receiving.js";
 import { runCommand } from "./run-command.js";
@@ -70,7 +70,7 @@ export async function answerCommand(row: LaneRow, call: ChatCall, inbound: Inbou
       progress: (shown) => live.progress(answering(shown, call, row)),
       fire: {
         dispatchId: dispatchIdOf(row, "command_invoked"),
-        attempt: attemptOf(row),
+        attempt: startsSeen(row),
         cause: causeOf(row, "command"),
         conversation: row.conversation,
         access: operator.role ? "allowed" : "denied",
@@ -190,7 +190,7 @@ function answerDelivery(
 
 /** After a crash the progress of the first attempt is there: it is edited, not posted twice. */
 async function shownBefore(row: LaneRow, base: NewDelivery, inbound: Inbound): Promise<string | undefined> {
-  if (attemptOf(row) === 1) return undefined;
+  if (startsSeen(row) === 1) return undefined;
   return (await inbound.store.outbox.get(base.id))?.id;
 }
 

@@ -9,7 +9,7 @@ import { destinationProblem } from "../destination-problem.js";
 import type { Route, RouteResult } from "../routes.js";
 import { forward, isEcho } from "./forward.js";
 import { type Handling, settled } from "./handling.js";
-import { attemptOf, causeId, causeOf, type Inbound } from "./receiving.js";
+import { causeId, causeOf, type Inbound, startsSeen } from "./receiving.js";
 import { reply } from "./reply.js";
 import { withReplySight } from "./sights-of.js";
 import { misdirectedReply, unanswered } from "./unanswered.js";
@@ -68,7 +68,7 @@ async function callRoute(
 ): Promise<RouteResult | undefined> {
   const { timeouts = 0 } = row.route ?? {};
   row.route = { plugin, timeouts, sinceMs: clock.monotonic() };
-  const context = { causeId: causeId(row), cause: causeOf(row, "message"), attempt: attemptOf(row) };
+  const context = { causeId: causeId(row), cause: causeOf(row, "message"), attempt: startsSeen(row) };
   let isLate = false;
   try {
     return await withDeadline(clock, config.command_timeout, `The default route of plugin "${plugin}"`, (signal) =>

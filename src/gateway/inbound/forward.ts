@@ -23,12 +23,12 @@ import type { LaneRow } from "../conversation.js";
 import { MAX_CORRECTIONS } from "../outbound/corrected-with.js";
 import {
   answeredBy,
-  attemptOf,
   causeOf,
   type Inbound,
   isWhereCopiesGo,
   messageAddress,
   newDelivery,
+  startsSeen,
 } from "./receiving.js";
 import { senderOf } from "./sender.js";
 import { withCopySight } from "./sights-of.js";
@@ -132,7 +132,7 @@ async function withAddresses(
       attachments.push({ ...file, url: await keepFile(bytes) });
     } catch (error) {
       const mayWorkLater = error instanceof HookgateError && error.retryable;
-      if (mayWorkLater && attemptOf(row) < config.inbox_attempts) throw error;
+      if (mayWorkLater && startsSeen(row) < config.inbox_attempts) throw error;
       logger.warn(
         { platform: message.platform, error: errorMessage(error) },
         "a file could not be copied for a forward",

@@ -7,7 +7,7 @@ import type { NewDelivery } from "../../domain/store.js";
 import type { LaneRow } from "../conversation.js";
 import { note, orOpenly } from "./answer-command.js";
 import { isOurs, LOST, originOf } from "./forward.js";
-import { afterMove, asWritten, attemptOf, causeId, type Inbound, messageAddress, referenceTo } from "./receiving.js";
+import { afterMove, asWritten, causeId, type Inbound, messageAddress, referenceTo, startsSeen } from "./receiving.js";
 import { isNotified } from "./reply.js";
 import { senderOf } from "./sender.js";
 
@@ -55,7 +55,7 @@ export function authorNote(
 
 function textFor(row: LaneRow, role: Role | undefined, isAnswer: boolean): string {
   const id = causeId(row);
-  const attempts = attemptOf(row);
+  const attempts = startsSeen(row);
   const times = attempts === 1 ? "one attempt" : `${attempts} attempts`;
   const what = `Your message was not handled: it was given up after ${times}.`;
   // A person without a role may give neither command.

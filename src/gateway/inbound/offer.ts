@@ -54,7 +54,7 @@ async function take(
   inbound: Inbound,
 ): Promise<Offered> {
   if (!claim.handled) return undefined;
-  if (claim.deferMs !== undefined) return putOff(claim, row, message, inbound);
+  if (claim.deferMs !== undefined) return deferralOf(claim, row, message, inbound);
   // A copy of the hook's result: it is ours, and hooks of the outbound flow are shown it as it is.
   const answers = claim.reply === undefined ? [] : reply(row, message, immutable(claim.reply), inbound);
   const copy = claim.routeTo && (await forward(row, message, claim.routeTo, inbound));
@@ -111,7 +111,7 @@ const nextText = (original: Pick<LaneRow, "id">, role: Role | undefined): string
     ? "The operators can see why. Ask one of them before you write again."
     : `\`/hooks why ${causeId(original)}\` shows what happened. To answer, write another message in other words.`;
 
-async function putOff(claim: Claim, row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Offered> {
+async function deferralOf(claim: Claim, row: LaneRow, message: InboundMessage, inbound: Inbound): Promise<Offered> {
   const { deferMs = 0, reply: word, claimedBy } = claim;
   const { logger, config } = inbound;
   if (row.deferrals >= config.max_deferrals) {

@@ -80,8 +80,8 @@ export function answeredBy(message: InboundMessage): [Address, string][] {
 /** `m<inbox id>`: the same for every attempt, so that its results are known again after a crash. */
 export const causeId = (row: Pick<LaneRow, "id">) => `m${row.id}`;
 
-/** Counts from 1; being put off by a hook is not another attempt. */
-export const attemptOf = (row: LaneRow) => Math.max(1, row.attempts - row.deferrals);
+/** The `attempt` that a handler gets, from 1. Failures, crashes and stops count, put-offs do not. The limit of tries is for `triesCounted`. */
+export const startsSeen = (row: LaneRow) => Math.max(1, row.attempts - row.deferrals);
 
 export function causeOf(row: LaneRow, kind: Cause["kind"]): Cause {
   const by = givenBy(row);
@@ -105,7 +105,7 @@ export function dispatchIdOf(row: LaneRow, point: string): string {
 export function fireOptions(row: LaneRow, point: string, messageId: string, { access }: Verdict): DispatchOptions {
   return {
     dispatchId: dispatchIdOf(row, point),
-    attempt: attemptOf(row),
+    attempt: startsSeen(row),
     cause: causeOf(row, "message"),
     conversation: row.conversation,
     messageId,

@@ -11,7 +11,7 @@
 import { isCommandLane } from "../../domain/chat/command-lane.js";
 import { within } from "../../lib/concurrency/within.js";
 import type { Clock } from "../../lib/time/clock.js";
-import { attemptsMade, type Lane, type LaneRow, startOf } from "../conversation.js";
+import { type Lane, type LaneRow, startOf, triesCounted } from "../conversation.js";
 import type { SendGate } from "../send-gate.js";
 import type { Turns } from "../status.js";
 
@@ -284,7 +284,7 @@ export class Suspects implements RunTurns {
 
   #ruleOf(row: LaneRow): Rule {
     if (!row.isCutOff) return "shared";
-    return ruleOfSuspect(attemptsMade(row), this.#maxAttempts);
+    return ruleOfSuspect(triesCounted(row), this.#maxAttempts);
   }
 }
 

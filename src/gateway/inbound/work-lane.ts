@@ -11,7 +11,7 @@ import { HookConditionError, HookFailedError, loggableError } from "../../hooks/
 import { errorMessage } from "../../lib/errors.js";
 import { MAX_PAUSE_MS, pauseAfter } from "../../lib/time/backoff.js";
 import type { Clock } from "../../lib/time/clock.js";
-import { attemptsMade, type Lane, type LaneRow, startOf } from "../conversation.js";
+import { type Lane, type LaneRow, startOf, triesCounted } from "../conversation.js";
 import { handle } from "../inbound.js";
 import { newlyStored } from "../new-rows.js";
 import { hasHooks } from "../outbound/decide.js";
@@ -62,7 +62,7 @@ function leftOf({ status, dueAt, dueMs, error }: LaneRow, { clock, config }: Inb
 /** The row whose attempt can be counted in the transaction that settles the one before it. */
 function nextToStart({ second }: Lane, { isStopping, suspects }: Intake, { config }: Inbound): LaneRow | undefined {
   const next = isStopping() || !suspects.isIdle ? undefined : second;
-  return next?.status === "waiting" && !next.isStarted && attemptsMade(next) < config.inbox_attempts ? next : undefined;
+  return next?.status === "waiting" && !next.isStarted && triesCounted(next) < config.inbox_attempts ? next : undefined;
 }
 
 /** Undefined when the row is finished; else when to come back to it. */
@@ -70,7 +70,7 @@ async function workRow(row: LaneRow, lane: Lane, intake: Intake, inbound: Inboun
   const { config } = inbound;
   if (!row.handled) {
     if (!row.isStarted) {
-      if (attemptsMade(row) >= config.inbox_attempts) return bury(row, cutOffReason(row), inbound, MAY_CRASH);
+      if (triesCounted(row) >= config.inbox_attempts) return bury(row, cutOffReason(row), inbound, MAY_CRASH);
       await start(row, inbound);
     }
     row.isStarted = false;
@@ -83,7 +83,7 @@ async function workRow(row: LaneRow, lane: Lane, intake: Intake, inbound: Inboun
     }
   }
   const { handled } = row;
-  if (handled.kind === "deferred") return putOff(row, handled, inbound);
+  if (handled.kind === "deferred") return storeDeferral(row, handled, inbound);
   await settle(row, handled, lane, intake, inbound);
   return undefined;
 }
@@ -155,7 +155,7 @@ async function settle(
 /** Hooks may have been asked about the reply when the row was handled before: a crash cut that off, or the store refused it. */
 const mayHaveAsked = ({ attempts, round, wasAsked }: LaneRow) => wasAsked === true || attempts > round;
 
-async function putOff(
+async function storeDeferral(
   row: LaneRow,
   { delayMs, by }: Extract<Handling, { kind: "deferred" }>,
   { store, clock }: Inbound,
@@ -170,7 +170,7 @@ async function putOff(
 async function tryAgain(row: LaneRow, thrown: unknown, inbound: Inbound): Promise<number | undefined> {
   const { store, clock, config, logger } = inbound;
   const error = errorMessage(thrown);
-  const attempt = Math.max(1, attemptsMade(row));
+  const attempt = Math.max(1, triesCounted(row));
   // If the condition of a guard has no answer for this message now, it has none later.
   const isSettled = thrown instanceof HookFailedError && thrown.cause instanceof HookConditionError;
   if (isSettled || attempt >= config.inbox_attempts) return bury(row, error, inbound, loggableError(thrown));
@@ -195,7 +195,7 @@ function waitUntil(row: LaneRow, dueAt: number, clock: Clock): number {
 
 /** An error of an earlier attempt does not hide that the last one was cut off: `/outbox retry all` leaves such a message out. */
 function cutOffReason(row: LaneRow): string {
-  if (row.error === undefined) return `it was cut off ${attemptsMade(row)} times: ${MAY_CRASH}`;
+  if (row.error === undefined) return `it was cut off ${triesCounted(row)} times: ${MAY_CRASH}`;
   return row.isCutOff
     ? `its last attempt was cut off: ${MAY_CRASH}; an earlier attempt failed: ${row.error}`
     : row.error;

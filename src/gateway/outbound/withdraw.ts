@@ -1,4 +1,7 @@
-/** Cancels a delivery that is not needed any more and of which nothing was sent, or the rest of one that is partly sent. */
+/**
+ * Cancels a delivery that is not needed any more and of which nothing was sent, or the rest of one that is partly sent. Notifies no author: the
+ * gateway calls `withdrawAnswer` and `cancelRestOfAnswer` of `retract.ts`, which call these and show the author the end.
+ */
 import { queueOf } from "../../domain/deliveries/outbox-queue.js";
 import type { CancelledRest, Delivery } from "../../domain/store.js";
 import { reportFailed } from "./notices/report-failed.js";

@@ -1,7 +1,7 @@
 /** Pages of an alert that are due and not posted: the step is taken, and its page is not in the chat yet. */
 import { type Alert, isOpen, type Notice } from "../../../domain/alerts/alert.js";
 import { isUnderWay } from "../../../domain/store.js";
-import { quietUntil } from "../../quiet-hours.js";
+import { quietUntil } from "../../quiet-until.js";
 import { isPageKey, stepIn, stepOf, waitsText } from "../../steps/escalate.js";
 import { isCalledOff } from "../../urging.js";
 import { hasLeft } from "../left-chats.js";

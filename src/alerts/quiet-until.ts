@@ -1,5 +1,5 @@
 /** Quiet hours of a destination, as a clock on the wall of their zone shows them. */
-import { SEVERITIES } from "../domain/alerts/alert.js";
+import { isAtLeast } from "../domain/alerts/alert.js";
 import type { Severity } from "../domain/alerts/alert-signal.js";
 import { nextCron } from "../lib/time/cron.js";
 import { localTimezone, timeIn } from "../lib/time/timezone.js";
@@ -14,10 +14,6 @@ export function quietUntil(quiet: QuietConfig | undefined, severity: Severity, n
   if (!isWithin({ from, to, days }, timezone, now)) return undefined;
   const [hour, minute] = to.split(":").map(Number);
   return nextCron({ cron: `${minute} ${hour} * * *`, timezone }, now);
-}
-
-export function isAtLeast(severity: Severity, least: Severity): boolean {
-  return SEVERITIES.indexOf(severity) >= SEVERITIES.indexOf(least);
 }
 
 /** `days` are those on which it starts: from 22:00 to 06:00 on fri reaches into Saturday. */
