@@ -32,10 +32,10 @@ export async function startApp(loaded: LoadedConfig, options: AppOptions): Promi
 }
 
 async function start(base: Base): Promise<App> {
-  const { config, env, logger, clock, store, stopping } = base;
+  const { fixedConfig, env, logger, clock, store, stopping } = base;
   let hasStarted = false;
   let http: HttpServer | undefined;
-  const chatUrl = () => config.http.public_url ?? http?.url ?? "";
+  const chatUrl = () => fixedConfig.http.public_url ?? http?.url ?? "";
   const ground = await openGround(base, chatUrl);
   const parts = new Parts(ground);
   const { registry, gateway, plugins, automations, sla, orchestrator, alerts, stops } = parts;
@@ -53,7 +53,6 @@ async function start(base: Base): Promise<App> {
   followSteps(parts);
   http = await assembleHttp({
     ...ground,
-    valid: () => base.inForce.valid,
     gateway,
     ingest: parts.ingest,
     waitingRuns: () => automations.waitingRuns(),
@@ -67,7 +66,7 @@ async function start(base: Base): Promise<App> {
   await loadHooks(parts);
   await startInOrder({
     ...{ ...ground, ...parts.planned, http, gateway, automations, alerts, sla, orchestrator },
-    shutdownTimeoutMs: config.gateway.shutdown_timeout,
+    shutdownTimeoutMs: fixedConfig.gateway.shutdown_timeout,
     detachedEnded: () => registry.detachedEnded(),
     cutOff: () => registry.cutOff(),
   });
@@ -114,11 +113,12 @@ function followSteps(parts: Parts): void {
 
 /** Loads the hooks of plugins and of files, and logs what is wrong with them. */
 async function loadHooks({ ground, registry, plugins, automations, ...parts }: Parts): Promise<void> {
-  const { loaded, config, env, inForce, mask, logger } = ground;
+  const { loaded, env, inForce, mask, logger } = ground;
+  const { config, brokenEvents } = inForce.valid;
   for (const warning of configWarnings(config, env, loaded.file)) logger.warn({}, warning);
   for (const aside of asideNotes(loaded.file)) logger.info({}, aside);
   // Before the plugins, which may listen to them.
-  declareEvents(registry, config.events, inForce.valid.brokenEvents.keys());
+  declareEvents(registry, config.events, brokenEvents.keys());
   await plugins.load();
   await automations.load(parts.readHooks(loaded, inForce.valid));
   await parts.overrides.settle();

@@ -1,5 +1,5 @@
 /**
- * The foundation of a gateway: the configuration in force, the log, the clock, the store, the platforms, and the parts that a stop closes.
+ * The foundation of a gateway: the configuration in force and the settings that stay as at the start, the log, the clock, the store, the platforms, and the parts that a stop closes.
  */
 import { existsSync } from "node:fs";
 import { createPlatforms } from "../../adapters/index.js";
@@ -21,7 +21,7 @@ import { shownPaths } from "./kept-files.js";
 import { platformOptions } from "./parts/platforms.js";
 import { CONSOLE } from "./people.js";
 import { needValid, secretsOf, type ValidConfig } from "./problems/valid-config.js";
-import { asRead } from "./reload.js";
+import { asRead, type FixedConfig } from "./reload.js";
 import { Stopping } from "./stopping.js";
 
 export type Base = Awaited<ReturnType<typeof openBase>>;
@@ -32,6 +32,7 @@ export async function openBase(loaded: LoadedConfig, options: AppOptions) {
   /** The configuration in force: a reload changes it. */
   const inForce: { valid: ValidConfig } = { valid: needValid(loaded) };
   const { config, env } = inForce.valid;
+  const fixedConfig: FixedConfig = config;
   const read = await asRead(loaded);
   const secrets: (string | undefined)[] = secretsOf(config, env);
   const mask = secretMask(secrets);
@@ -57,14 +58,16 @@ export async function openBase(loaded: LoadedConfig, options: AppOptions) {
   });
   const stopping = new Stopping({
     limitMs: config.gateway.shutdown_timeout,
-    totalMs: config.orchestrator.shutdown_timeout + config.gateway.shutdown_timeout,
+    totalMs: () => inForce.valid.config.orchestrator.shutdown_timeout + config.gateway.shutdown_timeout,
     clock,
     logger,
   });
   stopping.push(() => store.close());
   stopping.push(async () => clock.stop());
   return {
-    ...{ loaded, options, inForce, config, env, read, secrets, mask, log, logger, clock, startedAt, store, stopping },
+    ...{ loaded, options, inForce, read, secrets, mask, log, logger, clock, startedAt, store, stopping },
+    /** The settings and variables of the start, which a reload does not change. */
+    ...{ fixedConfig, env },
     /** The configuration file. */
     file: placeOfConfig(loaded),
     shown: shownPaths(loaded, env),
@@ -75,7 +78,7 @@ export async function openBase(loaded: LoadedConfig, options: AppOptions) {
 
 /** `pageUrl`: the address at which people open the web chat, once it is known. */
 export async function openGround(base: Base, pageUrl: () => string) {
-  const { loaded, config, env, secrets, logger, clock, store, stopping } = base;
+  const { loaded, fixedConfig, env, secrets, logger, clock, store, stopping } = base;
   const consoleToken = env.HOOKGATE_TOKEN ?? store.consoleToken();
   secrets.push(consoleToken);
   const followed = await followClock(store, clock, logger);
@@ -87,7 +90,7 @@ export async function openGround(base: Base, pageUrl: () => string) {
     claims: await OwnerClaims.load(store.keyValue, clock),
     switches: await store.hookState.list(),
     platforms: await createPlatforms(
-      platformOptions(loaded, { config, env, store, consoleId: CONSOLE.userId, pageUrl }),
+      platformOptions(loaded, { config: fixedConfig, env, store, consoleId: CONSOLE.userId, pageUrl }),
     ),
     processes: createProcesses({
       clock,

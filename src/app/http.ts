@@ -3,15 +3,15 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Platforms } from "../../adapters/index.js";
 import { ownCause } from "../automations/run/context-of.js";
+import type { Environment } from "../config/env.js";
 import type { LoadedConfig } from "../config/load.js";
-import type { Config } from "../config/schema.js";
 import type { Store } from "../domain/store.js";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "../http/server.js";
 import type { Webhook } from "../http/webhook.js";
 import type { Processes } from "../lib/process/process.js";
 import { uploadsFolder } from "./kept-files.js";
 import { peopleOf } from "./people.js";
-import type { ValidConfig } from "./problems/valid-config.js";
+import type { FixedConfig } from "./reload.js";
 
 interface Deps
   extends Pick<
@@ -29,8 +29,8 @@ interface Deps
     | "logger"
   > {
   loaded: LoadedConfig;
-  /** The configuration in force: a reload changes it. The settings of the server itself are read once. */
-  valid(): ValidConfig;
+  fixedConfig: FixedConfig;
+  env: Environment;
   consoleToken: string;
   store: Store;
   platforms: Platforms;
@@ -38,8 +38,7 @@ interface Deps
 }
 
 export async function assembleHttp(deps: Deps): Promise<HttpServer> {
-  const { loaded, valid, store, platforms, processes, clock } = deps;
-  const { config, env } = valid();
+  const { loaded, fixedConfig: config, env, store, platforms, processes, clock } = deps;
   return createHttpServer({
     host: env.HOOKGATE_HOST,
     port: env.HOOKGATE_PORT,
@@ -89,7 +88,7 @@ function pageFolder(): string {
   return existsSync(bundled) ? bundled : source;
 }
 
-function webhookOf(config: Config, { telegram }: Platforms) {
+function webhookOf(config: FixedConfig, { telegram }: Platforms) {
   if (!telegram || config.telegram.mode !== "webhook") return {};
   const handle: Webhook["handle"] = (headers, body) => telegram.webhook(headers, body);
   return { webhook: { path: config.telegram.webhook.path, handle } };

@@ -4,12 +4,12 @@ import type { Address } from "../domain/chat/address.js";
 import type { GatewayOptions } from "../gateway/contract.js";
 import type { MissionDesk } from "../orchestrator/missions/missions.js";
 import { isPlansFolder } from "../orchestrator/missions/plans.js";
-import { accountName } from "./people.js";
 
 /** `config`: the configuration in force, which a reload changes. */
 export function offersOf(
   config: () => Config,
   missions: Pick<MissionDesk, "plans">,
+  personName: (ref: string) => string | undefined,
   placeName: (at: Address) => string | undefined,
 ): NonNullable<GatewayOptions["offers"]> {
   return {
@@ -28,7 +28,7 @@ export function offersOf(
         value: name,
       })),
     policies: () => config().sla.policies.map(({ id }) => ({ name: id, value: id })),
-    personName: (ref) => accountName(config(), ref),
+    personName,
     placeName,
     rotas: () => Object.keys(config().alerts.rotas).map((name) => ({ name, value: name })),
   };

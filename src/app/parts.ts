@@ -42,7 +42,7 @@ import { assembleRegistry } from "./parts/registry.js";
 import { failLate, moveDeadline, policyOf, standingOf, watchedWork } from "./parts/sla.js";
 import { takeOver } from "./parts/take-over.js";
 import { createThreadNotes, threadsOf } from "./parts/threads.js";
-import { CONSOLE, needPerson, placeNames } from "./people.js";
+import { accountName, CONSOLE, needPerson, placeNames } from "./people.js";
 import { createProblemList, type ProblemList } from "./problems/problem-list.js";
 import { unfitHooks } from "./problems/unfit-hooks.js";
 import { needValid } from "./problems/valid-config.js";
@@ -55,7 +55,7 @@ abstract class OnGround {
     this.ground = ground;
   }
 
-  /** The configuration in force: a reload replaces it. */
+  /** The configuration in force: a reload replaces it. `ground.fixedConfig` has the settings that only a restart applies. */
   get config() {
     return this.ground.inForce.valid.config;
   }
@@ -63,6 +63,8 @@ abstract class OnGround {
   /** A reload reads `.env` again. */
   readonly variable = (name: string) => this.ground.inForce.valid.env.variable(name);
   readonly orchestratorNow = () => this.config.orchestrator;
+  /** The name of an account (`platform:id`) or a runner. The people of the web chat change by a restart only. */
+  readonly accountName = (ref: string) => accountName({ ...this.config, web: this.ground.fixedConfig.web }, ref);
 }
 
 export class Parts extends OnGround {
@@ -70,7 +72,7 @@ export class Parts extends OnGround {
 
   readonly metrics = createMetrics();
   readonly moves = new MovedChats(this.ground.store.cursors("gateway"));
-  readonly overrides: Overrides = createOverrides(this.ground.config.overrides, this.ground.switches, {
+  readonly overrides: Overrides = createOverrides(this.config.overrides, this.ground.switches, {
     store: this.ground.store.hookState,
     declared: (hookId) => this.registry.declaredEnabled(hookId),
     clock: this.ground.clock,
@@ -135,14 +137,14 @@ export class Parts extends OnGround {
     destinationProblem: this.talk.destinationProblem,
     status: async () => this.gateway.status(),
     mayOperatorsHear: async (of) => (await this.roleToHear(of)) === "operator",
-    admins: () => adminsOf(this.ground.config, this.ground.env, CONSOLE.userId, this.ground.claims.owners),
+    admins: () => adminsOf(this.ground.fixedConfig, this.ground.env, CONSOLE.userId, this.ground.claims.owners),
     isWithAdmin: (at) => isWithAdmin(at, this.gateway.identify),
     variable: this.variable,
     isOwnFile: this.ground.isOwnFile,
     resolve: this.ground.options.resolve,
     startMission: (planId, start) => startMission(this.missions, planId, start),
     createTask: async (input, actor, origin) => {
-      needPerson(input.assignTo, this.ground.config);
+      needPerson(input.assignTo, this.ground.fixedConfig);
       return this.orchestrator.create(input, actor, origin);
     },
     shown: this.ground.shown,
@@ -168,7 +170,7 @@ export class Parts extends OnGround {
     noteNoThread: this.#noteNoThread,
     logger: this.ground.logger,
   });
-  readonly placeName = placeNames(this.ground.config, (platform) => this.#traitsOf(platform));
+  readonly placeName = placeNames(this.accountName, (platform) => this.#traitsOf(platform));
   readonly #linkOf = linksOf(this.ground.store, this.#posted);
   readonly #linkTo: LinkTo = (at, ...message) => this.#traitsOf(at.platform)?.linkTo?.(at, ...message);
   readonly #around = {
@@ -177,7 +179,8 @@ export class Parts extends OnGround {
     answerOf: answersOf(this.ground.store),
   };
   readonly alerts: Alerts = assembleAlerts({
-    config: this.ground.config,
+    fixedConfig: this.ground.fixedConfig,
+    alertsAtStart: this.config.alerts,
     env: this.ground.env,
     consoleId: CONSOLE.userId,
     owners: this.ground.claims.owners,
@@ -198,7 +201,7 @@ export class Parts extends OnGround {
     logger: this.ground.logger,
   });
   readonly sla: Sla = createSla({
-    config: this.ground.config.sla,
+    config: this.config.sla,
     store: this.ground.store,
     registry: this.registry,
     attempts: this.attempts,
@@ -227,7 +230,8 @@ export class Parts extends OnGround {
   readonly missions = this.planned.missions;
   readonly #work = assembleOrchestrator({
     ...this.#shared(),
-    config: this.ground.config,
+    fixedConfig: this.ground.fixedConfig,
+    nameOf: this.accountName,
     orchestratorNow: this.orchestratorNow,
     env: this.ground.env,
     variable: this.variable,
@@ -248,7 +252,7 @@ export class Parts extends OnGround {
   readonly commandDeps: CommandDeps = this.#commandDeps();
   readonly commands = createCommands(this.commandDeps);
   readonly plugins: Plugins = createPlugins({
-    entries: this.ground.config.plugins,
+    entries: this.config.plugins,
     baseDir: dirname(this.ground.file),
     registry: this.registry,
     gateway: this.talk,
@@ -298,7 +302,7 @@ export class Parts extends OnGround {
     beforeSending: () => this.alerts.withdrawLatePages(),
     repliedTo: async (...reply) => (await repliedToAlert(...reply)) ?? this.#work.repliedTo(...reply),
     claims: this.ground.claims,
-    offers: offersOf(() => this.config, this.missions, this.placeName),
+    offers: offersOf(() => this.config, this.missions, this.accountName, this.placeName),
     mayPost: (hookId, conversation) =>
       this.automations.get(hookId)?.mayPostIn(conversation, (at) => this.gateway.currentAddress(at)) ?? true,
     ofUnknownAge: this.ground.followed.ofUnknownAge,
@@ -390,7 +394,7 @@ export class Parts extends OnGround {
   }
 
   #gatewayConfig() {
-    const { gateway, operators, web, discord, telegram } = this.ground.config;
+    const { gateway, operators, web, discord, telegram } = this.ground.fixedConfig;
     return { gateway, operators, access: { web: web.access, discord: discord.access, telegram: telegram.access } };
   }
 

@@ -18,7 +18,7 @@ export const CONSOLE = { platform: "web", userId: "1", name: "Owner" } as const;
 
 export function peopleOf(
   { problems }: LoadedConfig,
-  { config, env }: { config: Config; env: Environment },
+  { config, env }: { config: Pick<Config, "web">; env: Environment },
   consoleToken: string,
 ) {
   // A person whose token is missing, weak or taken cannot log in; the others can.
@@ -93,11 +93,11 @@ export function unreachedPerson(
 }
 
 /** The name of an account (`platform:id`) in `alerts.people` or the web chat, or the runner that it is. */
-export function accountName(config: Config, ref: string): string | undefined {
+export function accountName(config: Pick<Config, "alerts" | "web" | "orchestrator">, ref: string): string | undefined {
   return knownAs(ref, config.alerts) ?? nameIn(config, ref) ?? runnerOf(config, ref);
 }
 
-const runnerOf = ({ orchestrator }: Config, ref: string): string | undefined =>
+const runnerOf = ({ orchestrator }: Pick<Config, "orchestrator">, ref: string): string | undefined =>
   Object.entries(orchestrator.runners).find(([, { person }]) => person?.user === ref)?.[0];
 
 /**
@@ -105,12 +105,12 @@ const runnerOf = ({ orchestrator }: Config, ref: string): string | undefined =>
  * Undefined where no name is known.
  */
 export function placeNames(
-  config: Config,
+  nameOf: (ref: string) => string | undefined,
   traitsOf: (platform: string) => Pick<AdapterTraits, "placeName"> | undefined,
 ): (at: Address) => string | undefined {
   return (at) => {
     const person = directPerson(at);
-    const name = person && accountName(config, person);
+    const name = person && nameOf(person);
     if (name) return dmName(name);
     const id = person?.slice(person.indexOf(":") + 1);
     return traitsOf(at.platform)?.placeName?.(at) ?? (id && dmName(`account ${id}`));

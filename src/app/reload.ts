@@ -18,6 +18,7 @@ import { type Marks, marksOf, watchDefinitions } from "../automations/watch.js";
 import { VARIABLES } from "../config/env.js";
 import { formatProblem, type LoadedConfig, placeOfConfig } from "../config/load.js";
 import type { Config } from "../config/schema.js";
+import type { GatewayConfig } from "../gateway/config.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import { inTurn } from "../lib/concurrency/in-turn.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
@@ -233,8 +234,8 @@ function swap(next: LoadedConfig, valid: ValidConfig, deps: Deps) {
   }
 }
 
-/** Read whenever they are needed, or swapped by a reload. All others are read once, at the start. */
-const TAKEN_OVER: ReadonlySet<string> = new Set<keyof Config>([
+/** Read whenever they are needed, or swapped by a reload. All others are read once, at the start: `FixedConfig`. */
+const TAKEN_OVER = [
   "hooks",
   "events",
   "plugins",
@@ -244,7 +245,12 @@ const TAKEN_OVER: ReadonlySet<string> = new Set<keyof Config>([
   "sla",
   "alerts",
   "orchestrator",
-]);
+] as const satisfies readonly (keyof Config)[];
+
+/** The settings that only a restart applies. Every other has to be read from the configuration in force. */
+export type FixedConfig = Omit<Config, (typeof TAKEN_OVER)[number] | "gateway"> & {
+  gateway: GatewayConfig;
+};
 
 function readOnce({ config }: ValidConfig, section: keyof Config): unknown {
   // Every dispatch looks at the allowed plugins of its conversation.
@@ -256,8 +262,9 @@ export const restartText = (needRestart: readonly string[]): string =>
   `Restart required to apply: ${needRestart.join(", ")}.`;
 
 function whatNeedsRestart(started: ValidConfig, now: ValidConfig): string[] {
+  const takenOver: ReadonlySet<keyof Config> = new Set(TAKEN_OVER);
   const sections = (Object.keys(now.config) as (keyof Config)[]).filter(
-    (section) => !TAKEN_OVER.has(section) && !isDeepStrictEqual(readOnce(started, section), readOnce(now, section)),
+    (section) => !takenOver.has(section) && !isDeepStrictEqual(readOnce(started, section), readOnce(now, section)),
   );
   const tokens = started.config.web.people.map(({ token_env }) => token_env);
   const variables = [

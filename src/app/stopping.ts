@@ -7,7 +7,8 @@ import type { Clock } from "../lib/time/clock.js";
 interface Options {
   /** The longest time of one stage. */
   limitMs: number;
-  totalMs: number;
+  /** The time of all stages together, asked for when the stop begins. */
+  totalMs(): number;
   clock: Pick<Clock, "monotonic">;
   logger: Logger;
 }
@@ -36,7 +37,7 @@ export class Stopping {
   /** Never rejects: one that fails to close is logged and does not keep the others open. */
   async stop(): Promise<void> {
     const { totalMs, clock, logger } = this.#options;
-    this.#by ??= clock.monotonic() + totalMs;
+    this.#by ??= clock.monotonic() + totalMs();
     for (let close = this.#closers.pop(); close; close = this.#closers.pop())
       await close().catch((error: unknown) => logger.error({ error: errorMessage(error) }, "closing failed"));
   }

@@ -92,7 +92,8 @@ export const gatewayConfig = z.strictObject({
     "How long a stop waits for what is under way. Messages that a platform has not answered yet are waited for up to `send_timeout`; a second signal ends the process at once.",
   ),
 });
-export type GatewayConfig = z.output<typeof gatewayConfig>;
+/** Read once, at the start. `allowed_plugins` is read for each dispatch. */
+export type GatewayConfig = Omit<z.output<typeof gatewayConfig>, "allowed_plugins">;
 
 const operatorRef = z
   .string()

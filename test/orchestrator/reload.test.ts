@@ -1,3 +1,4 @@
+import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 /** Changed settings of the orchestrator are taken over without a restart: whoever is at work ends it as it was begun. */
 import { expect, it } from "vitest";
@@ -102,4 +103,65 @@ it("what completion offers is what the configuration says now", async () => {
   live.write("hookgate.yaml", sections("new-runner", "new-policy", "new-rota"));
   await live.app.reload(live.read());
   expect(await lists()).toEqual([["me", "new-runner"], ["new-policy"], ["new-rota"]]);
+}, 120_000);
+
+it("people whom a saved configuration adds have their names in tasks, cards and chats, and are notified by a page", async () => {
+  const live = await liveApp({ "hookgate.yaml": "orchestrator: {}\n" });
+  const early = (await command(live, "/task add person:web:1 Buy milk")).data.id;
+  await until(async () => (await live.room("dm-1")).find((text) => /Buy milk[\s\S]*Who: Owner/.test(text)), "the card");
+
+  const people = { Bea: ["web:1"] };
+  const routes = { default: { to: ["web:web:general"], escalate: [{ mention: ["Bea"] }] } };
+  live.write("hookgate.yaml", `alerts: ${JSON.stringify({ people, routes })}\n`);
+  const { text: listed } = await until(async () => {
+    const list = await command(live, "/task list");
+    return list.text.includes("Bea") && list;
+  }, "the name in the list");
+  expect(listed).toMatch(/Buy milk +assigned +Bea/);
+  expect((await command(live, `/task show ${early}`)).text).toContain("for Bea, created by");
+
+  const { data } = await command(live, "/task add person:web:1 Buy bread");
+  const card = await until(
+    async () => (await live.room("dm-1")).find((text) => text.includes("Buy bread")),
+    "the second card",
+  );
+  expect(card).toMatch(/Who: Bea\nWhy: given to Bea/);
+  const [shown] = await until(async () => {
+    const { cards } = (await command(live, `/task show ${data.id}`)).data as { cards?: { id: string }[] };
+    return cards?.[0] && cards;
+  }, "the card of the second task");
+  expect((await command(live, `/outbox show ${shown?.id}`)).text).toContain("direct messages with Bea");
+
+  await live.app.alerts.raise({
+    ...{ fingerprint: "fault", episode: 1, state: "firing", severity: "high", title: "Fault", reason: "it is broken" },
+    ...{ at: Date.now(), source: { kind: "test", id: "fault" }, labels: {} },
+  });
+  const page = await until(
+    async () => (await live.room("general")).find((text) => text.includes("Escalated")),
+    "the page",
+  );
+  expect(page).toContain("@Bea");
+}, 120_000);
+
+it("a longer orchestrator.shutdown_timeout counts in the time of the whole stop", async () => {
+  const both = (timeout: string) =>
+    `${settings({ work: sh("touch began; sleep 60") }, { shutdown_timeout: timeout })}gateway: { shutdown_timeout: 4s }
+plugins: [{ module: ./slow.mjs }]\n`;
+  const live = await liveApp({
+    "slow.mjs": `import { writeFileSync } from "node:fs";
+export default { id: "slow", setup: () => async () => {
+  await new Promise((done) => setTimeout(done, 2_000));
+  writeFileSync(new URL("ended", import.meta.url), "");
+} };\n`,
+    "hookgate.yaml": both("100ms"),
+  });
+  live.write("hookgate.yaml", both("5s"));
+  expect((await live.app.reload(live.read())).needRestart).toEqual([]);
+  await until(() => existsSync(join(live.folder, "ended")), "the end of the plugin as it was loaded first");
+  rmSync(join(live.folder, "ended"));
+  await command(live, "/task add work Long");
+  await until(() => existsSync(join(live.folder, "began")), "the program running");
+  await live.stop();
+  // The plugin had its time, though the program took longer than the whole stop had at the start.
+  expect(existsSync(join(live.folder, "ended"))).toBe(true);
 }, 120_000);

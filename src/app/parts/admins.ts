@@ -6,7 +6,7 @@ import { directAddress } from "./direct.js";
 
 /** Direct messages to owners and admins. Roles are not people: accounts that have one by a Discord role are not notified. */
 export function adminsOf(
-  config: Config,
+  config: Pick<Config, "operators" | "web">,
   env: Environment,
   consoleId: string,
   owners: ReadonlyMap<string, unknown>,

@@ -10,6 +10,7 @@ import type { Gateway } from "../../gateway/gateway.js";
 import type { Observer } from "../../gateway/observe.js";
 import { parseDestinations } from "../../lib/outgoing/destinations.js";
 import { accountProblem, nameIn } from "../people.js";
+import type { FixedConfig } from "../reload.js";
 import { adminsOf } from "./admins.js";
 import { directAddress, directPerson, spelled } from "./direct.js";
 
@@ -18,7 +19,9 @@ interface Deps
     AlertsDeps,
     "linkTo" | "placeName" | "standing" | "taken" | "end" | "policy" | "mask" | "clock" | "logger"
   > {
-  config: Config;
+  fixedConfig: FixedConfig;
+  /** The settings of alerts at the start. A reload passes on its own. */
+  alertsAtStart: Config["alerts"];
   store: AlertsDeps["store"] & Pick<Store, "health">;
   env: Environment;
   consoleId: string;
@@ -31,10 +34,10 @@ interface Deps
 /** A platform that does not report in time who can read a chat is treated as one that never reports it. */
 const ASK_MS = 5_000;
 
-export function assembleAlerts({ config, env, consoleId, owners, gateway, adapters, ...parts }: Deps): Alerts {
+export function assembleAlerts({ fixedConfig, env, consoleId, owners, gateway, adapters, ...parts }: Deps): Alerts {
   return createAlerts({
     ...parts,
-    config: config.alerts,
+    config: parts.alertsAtStart,
     gateway: {
       send: (at, message, sending) => gateway().send(at, message, sending),
       discard: (deliveryIds, reason) => gateway().discard(deliveryIds, reason),
@@ -42,19 +45,19 @@ export function assembleAlerts({ config, env, consoleId, owners, gateway, adapte
       edit: (deliveryId, message, sending) => gateway().edit(deliveryId, message, sending),
     },
     pauseOf: (at) => gateway().chatPause(at),
-    nameOf: (ref) => nameIn(config, ref),
+    nameOf: (ref) => nameIn(fixedConfig, ref),
     direct(ref) {
       const [platform = "", id, ...more] = ref.split(":");
-      const isAccount = id !== undefined && more.length === 0 && accountProblem(ref, config) === undefined;
-      return !isAccount ? undefined : directAddress(platform, id, config, env);
+      const isAccount = id !== undefined && more.length === 0 && accountProblem(ref, fixedConfig) === undefined;
+      return !isAccount ? undefined : directAddress(platform, id, fixedConfig, env);
     },
     isReader: async (at, userId) =>
       adapters.find(({ platform }) => platform === at.platform)?.isReader?.(at, userId, AbortSignal.timeout(ASK_MS)),
     personOf: directPerson,
     spelled: (at) => spelled(at, env),
-    admins: () => adminsOf(config, env, consoleId, owners),
+    admins: () => adminsOf(fixedConfig, env, consoleId, owners),
     status: async () => ({ ...(await gateway().status()), store: parts.store.health() }),
-    destinations: parseDestinations(config.outgoing.allow),
+    destinations: parseDestinations(fixedConfig.outgoing.allow),
   });
 }
 

@@ -26,13 +26,15 @@ import type { OrchestratorDeps } from "../../orchestrator/deps.js";
 import { createOrchestrator, type Orchestrator } from "../../orchestrator/orchestrator.js";
 import type { OrdinaryStops } from "../../pending/ordinary-stops.js";
 import type { Pending } from "../../pending/pending.js";
-import { accountName } from "../people.js";
+import type { FixedConfig } from "../reload.js";
 import type { DeliveryLinks } from "./delivery-links.js";
 import { directAddress, directPerson } from "./direct.js";
 import type { LinkOf } from "./links.js";
 
 export interface OrchestratorAppDeps {
-  config: Config;
+  fixedConfig: FixedConfig;
+  /** The name of an account or a runner. */
+  nameOf(ref: string): string | undefined;
   /** The configuration in force: a reload changes it. */
   orchestratorNow(): Config["orchestrator"];
   env: Environment;
@@ -67,7 +69,7 @@ export function assembleOrchestrator(deps: OrchestratorAppDeps): {
   desk: TaskDesk;
   repliedTo: RepliedTo;
 } {
-  const { config, store, clock } = deps;
+  const { store, clock } = deps;
   const orchestrator = createOrchestrator({
     config: deps.orchestratorNow,
     store: store.tasks,
@@ -83,7 +85,7 @@ export function assembleOrchestrator(deps: OrchestratorAppDeps): {
     destinations: deps.destinations,
     folder: dirname(resolve(deps.file)),
     mask: deps.mask,
-    nameOf: (ref) => accountName(config, ref),
+    nameOf: deps.nameOf,
     // Runners have no account.
     commandName: async (ref) => (ref.includes(":") ? (await auditedNames(store)).get(ref) || undefined : undefined),
     readerRole(at) {
@@ -103,7 +105,7 @@ export function assembleOrchestrator(deps: OrchestratorAppDeps): {
 }
 
 /** The messages of tasks: sent, edited and looked up. */
-function chatOf({ config, env, store, gateway, posted }: OrchestratorAppDeps): OrchestratorDeps["chat"] {
+function chatOf({ fixedConfig, env, store, gateway, posted }: OrchestratorAppDeps): OrchestratorDeps["chat"] {
   return {
     send: gateway.send,
     edit: gateway.edit,
@@ -117,7 +119,7 @@ function chatOf({ config, env, store, gateway, posted }: OrchestratorAppDeps): O
     },
     wasPurged: (deliveryId, since) => wasPurged({ store }, deliveryId, since),
     threadUnder: posted.threadUnder,
-    direct: (platform, userId) => directAddress(platform, userId, config, env),
+    direct: (platform, userId) => directAddress(platform, userId, fixedConfig, env),
   };
 }
 
@@ -129,7 +131,7 @@ function deskOf(orchestrator: Orchestrator, deps: OrchestratorAppDeps): TaskDesk
     progressOf: (taskId) => orchestrator.progressOf(taskId),
     status: () => orchestrator.status(),
     linkOf: deps.linkOf,
-    nameOf: (ref) => accountName(deps.config, ref),
+    nameOf: deps.nameOf,
     assignees: () => Object.keys(deps.orchestratorNow().runners),
     expectationProblem: (one) => expectationProblem(one, deps.models.names),
     // Creating the task refuses an unknown name, with the nearest one.
@@ -145,7 +147,7 @@ async function passText(
   text: string,
   { from, operator, at: askedAt }: Asker,
   id: string,
-  { config, env, gateway }: OrchestratorAppDeps,
+  { fixedConfig, env, gateway }: OrchestratorAppDeps,
 ): Promise<Passed> {
   const theirs = task.cards?.findLast(({ person }) => person)?.at;
   const at = from === "worker" ? task.address : theirs;
@@ -153,7 +155,7 @@ async function passText(
   if (at === undefined || (task.address && theirs && formatAddress(task.address) === formatAddress(theirs)))
     return "nowhere";
   const { platform, userId, role } = operator;
-  const reportAt = askedAt ?? directAddress(platform, userId, config, env);
+  const reportAt = askedAt ?? directAddress(platform, userId, fixedConfig, env);
   const answers = reportAt && { role, author: userId, askedAt: reportAt };
   await gateway.send(at, { text }, { cause: { kind: "task", id: task.id, depth: 0 }, deliveryId: id, answers });
   return answers ? "reported" : "unreported";

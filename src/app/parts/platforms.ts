@@ -4,11 +4,11 @@ import type { PlatformOptions } from "../../../adapters/index.js";
 import { telegramOptions } from "../../../adapters/telegram/options.js";
 import type { Environment } from "../../config/env.js";
 import { brokenPlatform, type LoadedConfig } from "../../config/load.js";
-import type { Config } from "../../config/schema.js";
 import type { PlatformName } from "../../domain/chat/platform.js";
 import type { Store } from "../../domain/store.js";
 import { type Destinations, parseDestinations } from "../../lib/outgoing/destinations.js";
 import { keepFile, uploadsFolder } from "../kept-files.js";
+import type { FixedConfig } from "../reload.js";
 
 export function platformOptions(
   { problems }: LoadedConfig,
@@ -18,7 +18,7 @@ export function platformOptions(
     store,
     consoleId,
     pageUrl,
-  }: { config: Config; env: Environment; store: Store; consoleId: string; pageUrl: () => string },
+  }: { config: FixedConfig; env: Environment; store: Store; consoleId: string; pageUrl: () => string },
 ): PlatformOptions {
   const outgoing = outgoingDestinations(config, env);
   const broken = (platform: PlatformName) => brokenPlatform(platform, problems);
@@ -61,7 +61,7 @@ export function platformOptions(
 }
 
 /** A platform's own server holds its files, wherever the operator runs it. */
-function outgoingDestinations({ outgoing }: Config, env: Environment): Destinations {
+function outgoingDestinations({ outgoing }: Pick<FixedConfig, "outgoing">, env: Environment): Destinations {
   const own = [env.DISCORD_API_URL, env.TELEGRAM_API_URL].filter((url) => url !== undefined).map((url) => new URL(url));
   const hostAndPort = own.map((url) => `${url.hostname}:${url.port || (url.protocol === "https:" ? 443 : 80)}`);
   return parseDestinations([...outgoing.allow, ...hostAndPort]);
