@@ -21,8 +21,9 @@ import { shownPaths } from "./kept-files.js";
 import { platformOptions } from "./parts/platforms.js";
 import { CONSOLE } from "./people.js";
 import { needValid, secretsOf, type ValidConfig } from "./problems/valid-config.js";
-import { asRead, type FixedConfig } from "./reload.js";
+import { asRead } from "./reload.js";
 import { Stopping } from "./stopping.js";
+import type { FixedConfig } from "./taken-over.js";
 
 export type Base = Awaited<ReturnType<typeof openBase>>;
 export type Ground = Awaited<ReturnType<typeof openGround>>;

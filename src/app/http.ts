@@ -11,7 +11,7 @@ import type { Webhook } from "../http/webhook.js";
 import type { Processes } from "../lib/process/process.js";
 import { uploadsFolder } from "./kept-files.js";
 import { peopleOf } from "./people.js";
-import type { FixedConfig } from "./reload.js";
+import type { FixedConfig } from "./taken-over.js";
 
 interface Deps
   extends Pick<

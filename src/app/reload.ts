@@ -18,7 +18,6 @@ import { type Marks, marksOf, watchDefinitions } from "../automations/watch.js";
 import { VARIABLES } from "../config/env.js";
 import { formatProblem, type LoadedConfig, placeOfConfig } from "../config/load.js";
 import type { Config } from "../config/schema.js";
-import type { GatewayConfig } from "../gateway/config.js";
 import type { HookRegistry } from "../hooks/registry.js";
 import { inTurn } from "../lib/concurrency/in-turn.js";
 import { errorMessage, HookgateError } from "../lib/errors.js";
@@ -32,6 +31,7 @@ import type { Overrides } from "./overrides.js";
 import { type ListedProblem, splitProblems } from "./problems/problems.js";
 import { lostCritical, unfitHooks } from "./problems/unfit-hooks.js";
 import type { ValidConfig } from "./problems/valid-config.js";
+import { TAKEN_OVER } from "./taken-over.js";
 
 export interface Rejection {
   file: string | undefined;
@@ -233,24 +233,6 @@ function swap(next: LoadedConfig, valid: ValidConfig, deps: Deps) {
     throw error;
   }
 }
-
-/** Read whenever they are needed, or swapped by a reload. All others are read once, at the start: `FixedConfig`. */
-const TAKEN_OVER = [
-  "hooks",
-  "events",
-  "plugins",
-  "overrides",
-  "models",
-  "automations",
-  "sla",
-  "alerts",
-  "orchestrator",
-] as const satisfies readonly (keyof Config)[];
-
-/** The settings that only a restart applies. Every other has to be read from the configuration in force. */
-export type FixedConfig = Omit<Config, (typeof TAKEN_OVER)[number] | "gateway"> & {
-  gateway: GatewayConfig;
-};
 
 function readOnce({ config }: ValidConfig, section: keyof Config): unknown {
   // Every dispatch looks at the allowed plugins of its conversation.

@@ -10,7 +10,7 @@ import type { Gateway } from "../../gateway/gateway.js";
 import type { Observer } from "../../gateway/observe.js";
 import { parseDestinations } from "../../lib/outgoing/destinations.js";
 import { accountProblem, nameIn } from "../people.js";
-import type { FixedConfig } from "../reload.js";
+import type { FixedConfig } from "../taken-over.js";
 import { adminsOf } from "./admins.js";
 import { directAddress, directPerson, spelled } from "./direct.js";
 

@@ -26,7 +26,7 @@ import type { OrchestratorDeps } from "../../orchestrator/deps.js";
 import { createOrchestrator, type Orchestrator } from "../../orchestrator/orchestrator.js";
 import type { OrdinaryStops } from "../../pending/ordinary-stops.js";
 import type { Pending } from "../../pending/pending.js";
-import type { FixedConfig } from "../reload.js";
+import type { FixedConfig } from "../taken-over.js";
 import type { DeliveryLinks } from "./delivery-links.js";
 import { directAddress, directPerson } from "./direct.js";
 import type { LinkOf } from "./links.js";

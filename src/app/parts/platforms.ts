@@ -8,7 +8,7 @@ import type { PlatformName } from "../../domain/chat/platform.js";
 import type { Store } from "../../domain/store.js";
 import { type Destinations, parseDestinations } from "../../lib/outgoing/destinations.js";
 import { keepFile, uploadsFolder } from "../kept-files.js";
-import type { FixedConfig } from "../reload.js";
+import type { FixedConfig } from "../taken-over.js";
 
 export function platformOptions(
   { problems }: LoadedConfig,
