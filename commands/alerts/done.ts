@@ -1,5 +1,5 @@
 /** The answer to an action on an alert: one short line. The card of the alert updates by itself. */
-import { type Alert, stateWord } from "../../src/domain/alerts/alert.js";
+import { type Alert, isOpen, stateWord } from "../../src/domain/alerts/alert.js";
 import type { CommandAnswer } from "../../src/gateway/commands.js";
 import { writeMoment } from "../../src/lib/markdown/tokens.js";
 import type { Clock } from "../../src/lib/time/clock.js";
@@ -79,7 +79,9 @@ async function already(
   const { id, signal } = alert;
   const end = alert.state === "acked" ? alert.ack?.until : undefined;
   const state = end === undefined ? stateWord(alert) : `${stateWord(alert)} until ${momentText(end, desk)}`;
-  const before = (await desk.history(id)).findLast((one) => one.event === event || one.event === "resolve");
+  // One that fired again after it was resolved is open.
+  const isEnd = (what: string) => what === "resolve" && !isOpen(alert.state);
+  const before = (await desk.history(id)).findLast((one) => one.event === event || isEnd(one.event));
   const title = plain(signal.title, 120);
   if (before === undefined) return `Nothing to do: ${title} is ${state}.`;
   const what = before.event === event ? past : "resolved";

@@ -203,12 +203,15 @@ it("Escalate takes the next step that was not taken, and More… offers it while
   const details = await on.alerts.details(id, ROOM);
   expect(JSON.stringify(details.buttons)).toContain(`/alerts escalate ${id}`);
   expect(JSON.stringify(details.card?.fields)).toContain("escalation step 2 of 2 at");
+  await on.alerts.act(id, { kind: "ack" }, ANN);
   expect(await escalate()).toContain("Step 2 of 2 (ben). This was the last step");
   expect((await on.alerts.history(id)).map(({ reason }) => reason)).toContainEqual(
     expect.stringContaining("Dr. Ada asked for this escalation"),
   );
   await on.settle();
   expect(paged(on)).toEqual(["ann", "kim", "ben"]);
+  const page = on.posted().find(({ text }) => text.includes("Dr. Ada asked"));
+  expect(page?.text).toMatch(/\*\*.*Reply to Bob.*\*\*, acknowledged by Ann/);
   expect(JSON.stringify((await on.alerts.details(id, ROOM)).buttons)).not.toContain("/alerts escalate");
 });
 

@@ -406,3 +406,16 @@ it("/alerts mine lists what the person took with another of their accounts", asy
   expect((await run("/alerts mine")).text).toMatch(/1 alert\*\* of yours[\s\S]*max/);
   await app.app.alerts.raise(signal("max", { state: "resolved" }));
 });
+
+it("an alert that was resolved as a warning and fired after that is not resolved, and no answer claims it", async () => {
+  await app.app.alerts.raise(signal("lou", { state: "warned" }));
+  const lou = await until(async () => {
+    const { alerts } = (await run("/alerts open limit=100")).data;
+    return alerts.find(({ title }: { title: string }) => title.includes("lou"))?.id;
+  }, "the warning");
+  await run(`/alerts resolve ${lou} known`);
+  await app.app.alerts.raise(signal("lou"));
+  await until(async () => (await run(`/alerts show ${lou}`)).text.includes("firing"), "it firing");
+  expect((await run(`/snooze ${lou} off`)).text).toMatch(/Nothing to do: Reply to lou is /);
+  await run(`/alerts resolve ${lou} done`);
+});

@@ -20,7 +20,8 @@ export async function alertLine(alert: Alert, telling: Pick<Telling, "standing" 
   return `${what}${words === undefined || words === "" ? "" : `: “${inline(words, WORDS_MAX)}”`} \`${alert.id}\``;
 }
 
-function heldBy({ state, ack, snooze }: Alert): string {
+/** `, acknowledged by Olga` */
+export function heldBy({ state, ack, snooze }: Alert): string {
   if (state === "acked") return `, acknowledged by ${inline(ack?.by ?? "an operator", 60)}`;
   if (state === "snoozed") return `, snoozed by ${inline(snooze?.by ?? "an operator", 60)}`;
   return state === "firing" || state === "warned" ? "" : `, ${STATE_WORDS[state]}`;

@@ -10,7 +10,7 @@ import { newId } from "../../lib/id.js";
 import { tokensInWords } from "../../lib/markdown/tokens.js";
 import { zoneOf } from "../business-hours.js";
 import { answerLine, chatLink, copyLine, headline, lateOf, quoteOf, wordsOf } from "../card/alert-card.js";
-import { alertLine } from "../card/alert-line.js";
+import { alertLine, heldBy } from "../card/alert-line.js";
 import { cardButtons } from "../card/buttons.js";
 import { standingOf } from "../card/standing.js";
 import { inline, type MomentStyle, markOf, moment, NAMED, titleOf, withMoments } from "../card/words.js";
@@ -436,7 +436,7 @@ async function aboutOne(alert: Alert, sayings: readonly Saying[], telling: Telli
   const title = pauseBefore(sayings, telling) ? alert.signal.title : headline(alert, standing, telling.clock.now());
   const at = (ms: number, style?: MomentStyle) => moment(ms, telling.config.destinations[destination]?.timezone, style);
   const lines = [
-    `${markOf(isCalling ? { ...alert, state: alert.condition } : alert)} **${inline(title, 250)}**`,
+    `${markOf(isCalling ? { ...alert, state: alert.condition } : alert)} **${inline(title, 250)}**${isCalling ? heldBy(alert) : ""}`,
     quote,
     // A quotation ends with an empty line.
     quote && "",
