@@ -59,10 +59,10 @@ export interface HookContext<N extends string = string> {
   /** ISO time at which the dispatch started. */
   readonly timestamp: string;
   /**
-   * Counts the starts of the dispatch, from 1, on disk before each. Above 1 the same dispatch, with the same `dispatchId` and `runId`, was
-   * started before and cut off by a crash, and this handler may have been called: one that must not do something twice asks for what it
-   * did under that id, or registers with `execution: "background"` and no `retry`.
-   * Attempts of a background run have dispatch ids of their own, and one `recordId`.
+   * From 1, on disk before each start. Above 1 the same work was started before, and this handler may have been called. After a crash or a
+   * stop the `dispatchId` is the same: a handler that must not do something twice asks for what it did under that id, or registers with
+   * `execution: "background"` and no `retry`. After a failure the id is another one, which ends in `:2`, `:3` and so on: what the attempt
+   * before did is under the other id. Attempts of a background run have dispatch ids of their own, and one `recordId`.
    */
   readonly attempt: number;
   readonly dryRun: boolean;

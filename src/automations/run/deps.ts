@@ -22,7 +22,7 @@ export interface RunStart {
   readonly reason: string;
   readonly payload: unknown;
   readonly dispatchId: string;
-  /** The attempt of the dispatch; above 1 when it was started before a crash. */
+  /** As `attempt` of hooks/signatures.ts: above 1 when the same work was started before a crash, a stop or a failure. */
   readonly attempt: number;
   readonly cause?: Cause | undefined;
   /** The row that its trigger stored, taken under our lease. */
