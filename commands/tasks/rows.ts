@@ -20,10 +20,10 @@ export function readableTask(task: Task, context: Pick<CommandContext, "operator
   return reason === undefined ? { ...task, hold } : { ...task, hold, reason };
 }
 
-/** Without the output of a program, which only some readers may see; `isOpen`: with the fields that quote it. */
+/** Without the output of a program and the words of people, which only some readers may see; `isOpen`: with the fields that quote them. */
 export function taskData(task: Task, isOpen: boolean): Record<string, unknown> {
-  const { result, run, reason, lastError, feedback, assessment, hold, ...open } = task;
-  const outcome = { reason, lastError, feedback, assessment, hold };
+  const { result, run, reason, lastError, feedback, assessment, hold, lastNote, ...open } = task;
+  const outcome = { reason, lastError, feedback, assessment, hold, lastNote };
   const facts = isOpen ? { ...open, ...withoutUndefined(outcome) } : open;
   return {
     ...facts,

@@ -46,15 +46,17 @@ export async function showTask(desk: TaskDesk, context: CommandContext, now: num
       ...taskData(task, maySeeOutput),
       link,
       ...(maySeeOutput ? withoutUndefined({ result: task.result }) : undefined),
-      history: events.map((event) => (maySeeOutput || event.kind !== "transition" ? event : withoutReason(event))),
+      history: events.map((event) => (maySeeOutput ? event : withoutWords(event))),
     },
     buttons: [buttonsOf(task, desk, context)],
   });
 }
 
-/** A failure's reason quotes the program. */
-function withoutReason({ reason: _, ...event }: TaskEvent): TaskEvent {
-  return event;
+/** A failure's reason quotes the program, a note what people said. */
+function withoutWords(event: TaskEvent): TaskEvent {
+  const { reason: _, note, ...rest } = event;
+  if (event.kind === "note") return rest;
+  return event.kind === "transition" ? withoutUndefined({ ...rest, note }) : event;
 }
 
 /** The text about a run that was interrupted, or whose hooks were, and about what a person can do. */
@@ -128,7 +130,7 @@ function eventLine(
     changed: "changed",
     note: "said",
   }[kind];
-  const why = isOpen || kind !== "transition" ? reason : undefined;
+  const why = isOpen || (kind !== "transition" && kind !== "note") ? reason : undefined;
   const words = [kind === "note" ? undefined : note, why].filter((text) => text !== undefined && text !== "");
   return `${clockTime(at, now)} ${what} by ${plain(nameOf(by, desk))}${words.length === 0 ? "" : `: ${plain(words.join("; "), 400)}`}`;
 }

@@ -78,7 +78,7 @@ const runner = z
       .enum(ROLES)
       .default("operator")
       .describe(
-        "Who may give it tasks, see its output, and decide what comes of its tasks (start, done, refuse, retry, assign, release a gate behind or in front of them), also when a task was assigned to another person: this role and above. Any operator may pause and cancel them. With admin or owner, cards, answers that other people in the chat can read, and the rows of `db_query` do not show its output. An agent takes the highest role of the runners among its `tools`. Hooks with a step that creates tasks for it are fired and enabled by this role only.",
+        "Who may give it tasks, see its output, and decide what comes of its tasks (start, done, refuse, retry, assign, release a gate behind or in front of them), also when a task was assigned to another person: this role and above. Any operator may pause and cancel them. With admin or owner, cards, answers that other people in the chat can read, and the rows of `db_query` do not show its output. An agent takes the highest role of the runners among its `tools`. Hooks with a step that creates tasks for it are fired and enabled by this role only. A person has no other than operator.",
       ),
     concurrency: z.int().min(1).max(1_000).default(1).describe("How many tasks the runner does at once."),
     max_duration: someDeadline().optional().describe("The longest time of one attempt, for tasks that set none."),
@@ -92,7 +92,13 @@ const runner = z
   .refine(
     (one) => [one.shell, one.http, one.agent, one.person].filter((kind) => kind !== undefined).length === 1,
     "expected exactly one of shell, http, agent and person",
-  );
+  )
+  // Anyone who may give a person a task may name the account in place of the runner.
+  .refine(({ person, role }) => person === undefined || role === "operator", {
+    path: ["role"],
+    error:
+      "a person does tasks for every operator, who may also read what the person reports: leave `role` out, and keep words for admins out of tasks for people",
+  });
 
 const settings = z.strictObject({
   runners: z

@@ -422,3 +422,12 @@ it("every timeout is above 0; only a stop may wait for nothing", () => {
     "orchestrator.shutdown_timeout",
   ]);
 });
+
+it("a role that a person would not have is refused: it would protect nothing", () => {
+  const { problems } = load(
+    'orchestrator:\n  runners: { pay: { person: { user: "web:4" }, role: admin }, ann: { person: { user: "web:4" } } }\n',
+  );
+  expect(problems.map(({ line, path, message }) => `${line} ${path}: ${message}`)).toEqual([
+    expect.stringMatching(/^2 orchestrator\.runners\.pay\.role: a person does tasks for every operator/),
+  ]);
+});

@@ -5,17 +5,19 @@ import { until } from "../support/until.js";
 import { BOB, OWNER, type RunningApp, runApp } from "./running-app.js";
 
 const ADMIN = "the-token-of-ada-00000000001";
+const VIEWER = "the-token-of-vic-00000000001";
 
 let app: RunningApp;
 beforeAll(async () => {
   app = await runApp(
     {
-      operators: { operator: ["web:2"], admin: ["web:3"] },
+      operators: { viewer: ["web:4"], operator: ["web:2"], admin: ["web:3"] },
       web: {
         rooms: [{ id: "general", name: "General" }],
         people: [
           { id: "2", name: "Bob", token_env: "BOB_TOKEN" },
           { id: "3", name: "Ada", token_env: "ADA_TOKEN" },
+          { id: "4", name: "Vic", token_env: "VIC_TOKEN" },
         ],
       },
       orchestrator: {
@@ -30,7 +32,7 @@ beforeAll(async () => {
       },
       plugins: [],
     },
-    { ADA_TOKEN: ADMIN },
+    { ADA_TOKEN: ADMIN, VIC_TOKEN: VIEWER },
   );
 });
 afterAll(() => app.close());
@@ -99,6 +101,25 @@ describe("/api/v1/tasks", () => {
       "done",
     ]);
     expect((await get("/tasks?filter=done")).body.counts).toMatchObject({ done: 2 });
+  });
+
+  it("shows what people say about a task to those who may read its output", async () => {
+    const own = (await post("/tasks", { title: "Call the bank", assignTo: "me" })).body.id;
+    const admins = (await post("/tasks", { title: "Check", assignTo: "bad" }, ADMIN)).body.id;
+    await reaches(admins, "failed");
+    for (const id of [own, admins]) await post(`/tasks/${id}/note`, { text: "Bob gets 5000" }, ADMIN);
+    const read = async (token: string, id: string) => {
+      const shown = await app.call(token, "POST", "/api/command", { line: `/task show ${id}` });
+      const answers = [await get(`/tasks/${id}`, token), await get("/tasks?filter=all", token), shown];
+      return answers.map(({ body }) => JSON.stringify(body).includes("5000"));
+    };
+    expect(await read(ADMIN, admins)).toEqual([true, true, true]);
+    expect(await read(BOB, own)).toEqual([true, true, true]);
+    await post(`/tasks/${own}/cancel`, { reason: "over" });
+    expect(await read(VIEWER, own)).toEqual([false, false, false]);
+    await app.call(OWNER, "POST", "/api/command", { line: `/task note ${own} nothing` });
+    expect((await get(`/tasks/${admins}`, BOB)).body.lastNote).toBeUndefined();
+    expect(JSON.stringify((await get(`/tasks/${admins}`, BOB)).body)).not.toContain("5000");
   });
 
   it("creates one for the same Idempotency-Key, whoever else uses it, and answers it as it is now", async () => {
