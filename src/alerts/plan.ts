@@ -144,7 +144,7 @@ export class Plan {
   }
 }
 
-/** The alert as text, to compare; without `nextAt`, which every plan sets last. */
+/** The alert as text, to compare. `nextAt` comes after the rest: a plan removes it and sets it again, which moves it among the keys. */
 const written = ({ nextAt, ...alert }: Alert) => JSON.stringify([alert, nextAt]);
 
 export const CLOCK: Actor = { id: "clock", name: "the clock", source: "clock" };

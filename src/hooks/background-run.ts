@@ -63,8 +63,8 @@ class BackgroundDispatch extends Dispatch {
   }
 
   /**
-   * Nothing takes its decision, but a result that its point would refuse is refused all the same: a test shows that before real traffic
-   * does.
+   * Nothing takes its decision, but a handler that asks (`context.check`) is refused a result that its point would refuse: a test shows that
+   * before real traffic does.
    */
   override check(entry: Entry, value: unknown): string | undefined {
     switch (this.point.model) {

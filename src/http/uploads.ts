@@ -31,7 +31,7 @@ export interface Uploads {
   save(ownerId: string, file: { filename: string; mimeType: string; bytes: Readable }): Promise<Attachment>;
   /** Rejects with FILE_NOT_FOUND, also when it is another person's, or with UPLOADS_UNAVAILABLE. */
   take(ownerId: string, id: string): Promise<Attachment>;
-  /** Removes files from before then, and from `unsentBefore` those that are in no message; resolves with how many. */
+  /** Removes sent files older than `before`, and those older than `unsentBefore` that are in no message; resolves with how many. */
   sweep(times: { before: number; unsentBefore: number }): Promise<number>;
 }
 

@@ -354,7 +354,7 @@ export class CatchUp {
     if (reads < SHORT_READS) throw new CutShort(reason);
   }
 
-  /** Closed threads with messages of the gap are owed. Both lists have the newest first; the private list has the newest thread first. */
+  /** Closed threads with messages of the gap are owed. The public list has first what was archived last, the private list the newest thread. */
   async #listArchived(parentId: string, owed: Owed): Promise<void> {
     const { clock, limits } = this.#context;
     const { hasPrivate, ...gap } = owed;
@@ -421,7 +421,7 @@ export class CatchUp {
     return page.sort((a, b) => (isNewer(idOf(a), idOf(b)) ? 1 : -1));
   }
 
-  /** Waits out limits and trouble, within bounds. */
+  /** After trouble it tries again, `ATTEMPTS` times in all. Limits are waited out, however often. */
   async #get(route: `/${string}`, query?: URLSearchParams): Promise<unknown> {
     const { caller, clock, signal } = this.#context;
     for (let attempt = 1; ; attempt++) {
@@ -431,7 +431,7 @@ export class CatchUp {
       } catch (error) {
         const isPaced = error instanceof Limited || error instanceof InvalidRequestPause;
         if (!isPaced && (attempt >= ATTEMPTS || isHidden(error))) throw error;
-        if (isPaced) attempt--; // pacing is no failure; it ends with the page count
+        if (isPaced) attempt--; // a limit is no failure
         await wait(clock, isPaced ? pauseOf(error) : doubledMs(PAUSE, attempt), signal);
       }
     }

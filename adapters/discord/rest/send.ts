@@ -2,7 +2,7 @@
  * Turns one SendOperation into one Discord request, and its answer into a SendResult.
  *
  * A public answer beyond the first goes to the channel with a nonce, not through the interaction's webhook: follow-ups have
- * no nonce, so an unknown outcome could not be repeated. A private one has no other way.
+ * no nonce, so an unknown outcome could not be repeated. A private one has no other way, nor has one in a channel that refuses the bot.
  */
 
 import { Routes } from "discord-api-types/v10";

@@ -4,7 +4,7 @@
 import type { AccessConfig } from "../../domain/chat/access.js";
 
 export interface Listening {
-  /** "direct messages of 2 people with a role; 1 server; 3 chats, when addressed" */
+  /** "direct messages of people with a role (2); 1 server and 3 chats, when addressed" */
   text: string;
   /** On this platform the gateway answers no one (except `/whoami` and `/claim`). */
   isNothing: boolean;

@@ -4,11 +4,11 @@ import { storeError } from "../errors.js";
 
 /**
  * The files that SQLite keeps beside a database. The log goes with its file: beside another file it would damage that one. The file itself
- * goes last, so that the same call after a kill moves the rest to the same name.
+ * goes last, so that a call after a kill with the same `at` moves the rest to the same name.
  */
 const SUFFIXES = ["-wal", "-shm", "-journal", ""];
 
-/** Resolves with the new path, `FILE.damaged-20261122T204500Z` for example; undefined when there was nothing to move. */
+/** Returns the new path, `FILE.damaged-20261122T204500Z` for example; undefined when there was nothing to move. */
 export function moveAside(file: string, why: "damaged" | "replaced", at: number): string | undefined {
   const stamp = new Date(at).toISOString().replace(/[-:]|\.\d+/g, "");
   let target = `${file}.${why}-${stamp}`;
