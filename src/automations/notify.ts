@@ -67,7 +67,7 @@ interface Thread {
 /** An outcome of a hook for one place. */
 interface Notice {
   at: Address;
-  /** Of the thread: the hook and the place. */
+  /** Names the thread: the hook and the place. */
   key: string;
   run: AutomationRun;
   outcome: RunOutcome;

@@ -57,7 +57,7 @@ const EVENT_WORDS: Readonly<Record<string, string>> = {
   unposted: "not posted",
   posted: "posted late",
 };
-/** Of an alert that is about no deadline. */
+/** For an alert that is about no deadline. */
 const WITHOUT_DEADLINE: Readonly<Record<string, string>> = {
   ...EVENT_WORDS,
   warn: "warned",
