@@ -200,7 +200,11 @@ describe("the start of a gap of a rota that an escalation mentions", () => {
     expect(on.posted(OPS)).toHaveLength(1);
     await on.advance(START + 3 * HOUR + MINUTE - on.clock.now());
     expect(on.posted(OPS)).toHaveLength(1);
-    await until(() => on.posted(OPS)[0]?.text.includes("ben is on call"), "the end of the gap on the card");
+    // The next look is a minute after the last one ended, and that one may have ended just now.
+    await until(async () => {
+      await on.advance(1_000);
+      return on.posted(OPS)[0]?.text.includes("ben is on call");
+    }, "the end of the gap on the card");
     // The gap from 15:00 on starts and ends while the gateway is stopped; so does the shift after it.
     await on.crash(START + 25 * HOUR + 5 * MINUTE - on.clock.now());
     await on.advance(MINUTE);

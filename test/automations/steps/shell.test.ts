@@ -124,7 +124,7 @@ describe("the shell step", () => {
     };
     const { text } = await oneStep(step, { ...at, secrets: { DEPLOY_TOKEN: "s3cret-value" } });
     expect(text.trim().split(/\s+/)).toEqual(["12", "<[secret]>"]);
-    const telling = { shell: { sh: 'echo "$DEPLOY_TOKEN"; sleep 60', secrets: ["DEPLOY_TOKEN"], timeout: 1000 } };
+    const telling = { shell: { sh: 'echo "$DEPLOY_TOKEN"; sleep 60', secrets: ["DEPLOY_TOKEN"], timeout: 4000 } };
     expect(await failureOf(telling, { ...at, secrets: { DEPLOY_TOKEN: "s3cret-value" } })).toContain(
       "its last output: [secret]",
     );

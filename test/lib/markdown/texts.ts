@@ -120,3 +120,13 @@ export function cpuMs(run: () => void): number {
   const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
 }
+
+/**
+ * How many times more it costs at `large` than at `small`, after one run to warm up: the least of three runs each, because a busy machine
+ * and the collector of memory only add.
+ */
+export function growth(cost: (length: number) => number, small: number, large: number): number {
+  cost(small);
+  const least = (length: number) => Math.min(cost(length), cost(length), cost(length));
+  return least(large) / Math.max(0.5, least(small));
+}

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { formatWeb } from "../../../adapters/web/format.js";
 import type { OutboundMessage } from "../../../src/domain/chat/message.js";
 import { EMPTY_MESSAGE } from "../../../src/lib/markdown/message.js";
-import { cpuMs, markdownText, messyText } from "./texts.js";
+import { cpuMs, growth, markdownText, messyText } from "./texts.js";
 
 const format = (message: OutboundMessage, plain = false) => formatWeb(message, { plain });
 const html = (text: string) => format({ text }).html;
@@ -197,8 +197,7 @@ describe("what one message costs", () => {
 
   it("grows with the length of the punctuation in an address and not with its square", () => {
     const cost = (length: number) => cpuMs(() => format({ text: `http://a.b/${"&a;".repeat(length / 3)}x` }));
-    cost(900);
-    expect(cost(15_900) / Math.max(cost(900), 0.5)).toBeLessThan(80);
+    expect(growth(cost, 900, 15_900)).toBeLessThan(80);
   });
 
   it("is bounded for a long paragraph with a bracket that is not closed, and a long one keeps its links", () => {
@@ -217,7 +216,6 @@ describe("what one message costs", () => {
 
   it("grows with the length of HTML and not with its square", () => {
     const cost = (length: number) => cpuMs(() => format({ text: `<${"a".repeat(length)}`, format: "html" }));
-    cost(8_000);
-    expect(cost(64_000) / Math.max(cost(8_000), 0.5)).toBeLessThan(30);
+    expect(growth(cost, 8_000, 64_000)).toBeLessThan(30);
   });
 });
