@@ -195,6 +195,12 @@ describe("a message that was given up, and that an operator had tried again", ()
     expect(path).not.toContain("not on record");
   });
 
+  it("quotes nothing of what was sent, also where the platform's answer does", async () => {
+    const row = await sayRefusedOnce("say the pin is 4711", "inline keyboard button URL 'the pin is 4711' is invalid");
+    const path = await why(`/hooks why ${row}`);
+    expect(path).toContain("after it was given up: 400 Bad Request: inline keyboard button URL '[text]' is invalid");
+  });
+
   it("has the reason also where all were tried again at once", async () => {
     const row = await sayRefusedOnce("say it is torn", "message text is torn", "dead");
     expect(await why(`/hooks why ${row}`)).toContain(

@@ -16,6 +16,7 @@ import { hold, isFirstAnswer, keepsItsWay, leavesDoubt, mayRepeat } from "./doub
 import { isOfHidden, whereTo } from "./plan-parts.js";
 import { type Ticket, urgencyOf } from "./rate-limit.js";
 import { takeResult } from "./take-result.js";
+import { unquoted } from "./unquoted.js";
 import { isLastAttempt } from "./wait-for-file.js";
 
 /** An interaction that is about to close is treated as closed. */
@@ -138,7 +139,8 @@ class PartSender {
     }
     if (part.operation === "delete" && isGone(result)) return part.messageId ?? ""; // as was wanted
     if (await wasChanged(delivery, out)) return { end: "again" };
-    return { end: await takeResult(result, delivery, part, adapter, out, out.clock.monotonic() - startedMs) };
+    const tookMs = out.clock.monotonic() - startedMs;
+    return { end: await takeResult(unquoted(result, delivery, part), delivery, part, adapter, out, tookMs) };
   }
 
   /** Stores that the part is sent, and marks the next one with it, unless that one waits. */
