@@ -79,17 +79,13 @@ afterEach(async () => {
 
 /** Waits, and starts the gateway again whenever it was killed. */
 const living = (condition: () => Promise<boolean>, what: string | (() => string)) =>
-  until(
-    async () => {
-      if (!gateway.running()) {
-        kills++;
-        await gateway.start();
-      }
-      return condition().catch(() => false);
-    },
-    what,
-    60_000,
-  );
+  until(async () => {
+    if (!gateway.running()) {
+      kills++;
+      await gateway.start();
+    }
+    return condition().catch(() => false);
+  }, what);
 const killed = () => MOMENTS.filter(({ name }) => existsSync(join(folder, `killed-${name}`))).map(({ name }) => name);
 
 interface Shown {

@@ -67,18 +67,14 @@ it("killed at random moments, each alert has one card and one escalation, which 
   const wordOf = (n: number) => (n % 8 >= 4 ? "Resolved" : n % 4 >= 2 ? "Acknowledged by" : "Firing since");
   const isCardOf = (n: number) => (one: Shown) => one.card?.title.endsWith(`Fault ${n}.`) === true;
   const numbers = Array.from({ length: COUNT }, (_, n) => n);
-  await until(
-    async () => {
-      const all = await messages();
-      // What is over before it could be told need not be told.
-      return numbers.every((n) => {
-        const cards = all.filter(isCardOf(n));
-        return (n % 8 >= 4 && cards.length === 0) || cards.some(({ text }) => text.includes(wordOf(n)));
-      });
-    },
-    "every card showing how it ended",
-    60_000,
-  );
+  await until(async () => {
+    const all = await messages();
+    // What is over before it could be told need not be told.
+    return numbers.every((n) => {
+      const cards = all.filter(isCardOf(n));
+      return (n % 8 >= 4 && cards.length === 0) || cards.some(({ text }) => text.includes(wordOf(n)));
+    });
+  }, "every card showing how it ended");
   const database = openSqlite(join(folder, "test.db"), { readonly: true });
   const saying = database.prepare<[string], { status: string | null }>(
     `SELECT d.status FROM alert_notices n JOIN alerts a ON a.id = n.alert_id LEFT JOIN deliveries d ON d.id = n.delivery_id

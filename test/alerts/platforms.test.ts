@@ -60,7 +60,6 @@ beforeAll(async () => {
     await until(
       async () => (await app.gateway.status()).adapters.every(({ phase }) => phase === "online"),
       "all platforms being online",
-      60_000,
     );
     for (const platform of all) await platform.begin(app.url);
   };

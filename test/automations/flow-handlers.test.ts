@@ -126,7 +126,7 @@ describe.each(DECIDERS)("a hook that decides by %s", (name) => {
       response.end(jsonOf(who, what as (typeof DECISIONS)[number]));
     });
     for (const decision of DECISIONS) await product.say(`${name} ${decision}`);
-    await until(async () => (await said()).includes(`claimed: ${name} claim`), "the claim", 40_000);
+    await until(async () => (await said()).includes(`claimed: ${name} claim`), "the claim");
     const ends = await Promise.all(DECISIONS.map(async (one) => (await product.ended(`${name}-${one}`))[0]));
     expect(ends.map((run) => run?.status)).toEqual(["succeeded", "blocked", "succeeded", "succeeded"]);
     expect(ends[1]?.statusReason).toContain("not in this house");

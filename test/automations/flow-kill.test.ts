@@ -26,7 +26,7 @@ const background = (id: string, more: Record<string, unknown>) => ({
 
 const lines = (file: string) => linesOf(join(gateway?.folder as string, file));
 const pids = () => lines("pids").map(Number);
-const gone = (what: string) => until(() => pids().filter(processRuns).length === 0, what, 20_000);
+const gone = (what: string) => until(() => pids().filter(processRuns).length === 0, what);
 
 it.each([
   ["a handler", { run: { shell: { sh: FAMILY } } }],
@@ -46,7 +46,6 @@ it.each([
   const run = await until(
     () => gateway?.runs("family").find(({ status }) => status !== "running"),
     "the end of the run",
-    20_000,
   );
   expect(run).toMatchObject({ status: "interrupted", attempt: 1 });
   expect(gateway.runs("family")).toHaveLength(1);
@@ -70,7 +69,6 @@ it("a run that may be repeated is run once more after the kill, and its first pr
   const run = await until(
     () => gateway?.runs("again").find(({ status }) => status === "succeeded"),
     "the second attempt",
-    30_000,
   );
   expect(run.attempt).toBe(2);
   expect(gateway.runs("again")).toHaveLength(1);

@@ -141,7 +141,6 @@ const statusOf = async (hookId: string) => {
   return until(
     () => gateway.runs(hookId).find(({ status }) => !["running", "queued", "backgrounded"].includes(status)),
     hookId,
-    30_000,
   );
 };
 
@@ -236,7 +235,6 @@ describe("context steps", () => {
     const told = await until(
       async () => (await gateway.said()).find((text) => /last 20/.test(text)),
       "the second tick",
-      30_000,
     );
     expect(told).toMatch(/^tick at (\S+T\S+Z), last \S+T\S+Z, \d+ s, every$/);
   });

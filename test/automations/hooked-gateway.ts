@@ -69,7 +69,7 @@ export async function hookedGateway(
     },
     said,
     hears: (part, room) =>
-      until(async () => (await said(room)).find((text) => text.includes(part)), `"${part}" being said`, 30_000),
+      until(async () => (await said(room)).find((text) => text.includes(part)), `"${part}" being said`),
     command: async (line) => (await api("POST", "/command", { line })) as { outcome: string; text: string },
     runs(hookId) {
       const database = openSqlite(join(folder, "data/hookgate.db"), { readonly: true });

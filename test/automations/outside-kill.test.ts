@@ -159,7 +159,7 @@ describe("a kill in the middle of", { timeout: 180_000 }, () => {
       await product.ended("tells-all", 4);
       for (const room of ["general", ...rooms.map(({ id }) => id)]) {
         const news = async () => (await product.messages(room)).map(({ text }) => text).sort();
-        await until(async () => (await news()).length >= 4, `all news in ${room}`, 60_000);
+        await until(async () => (await news()).length >= 4, `all news in ${room}`);
         expect(await news()).toEqual(["news 0", "news 1", "news 2", "news 3"]);
       }
     } finally {

@@ -109,14 +109,10 @@ export async function startProduct(
       }
     },
     ended: (hookId, count = 1) =>
-      until(
-        () => {
-          const runs = product.runs(hookId).filter(({ status }) => !OPEN.has(status));
-          return runs.length >= count && runs;
-        },
-        `${count} ended runs of ${hookId}`,
-        60_000,
-      ),
+      until(() => {
+        const runs = product.runs(hookId).filter(({ status }) => !OPEN.has(status));
+        return runs.length >= count && runs;
+      }, `${count} ended runs of ${hookId}`),
     async close() {
       await gateway.kill();
       rmSync(folder, { recursive: true, force: true });

@@ -75,11 +75,7 @@ it(
     telegram.fail({ method: "sendMessage", action: { kind: "rate-limit", retryAfterS: 600 } });
     for (const text of ["one", "two"]) telegram.people.says(text, { dm: true });
     // The first one is decided by the hooks and refused; the second one waits behind it and is not decided.
-    await until(
-      async () => (await letters("sending")).length + (await letters("waiting")).length === 2,
-      "both",
-      20_000,
-    );
+    await until(async () => (await letters("sending")).length + (await letters("waiting")).length === 2, "both");
     await until(() => telegram.callsOf("sendMessage").length === 1, "the refusal");
     expect((await cli("backup", "copy.db")).code).toBe(0);
     await liftPauses();

@@ -65,7 +65,7 @@ describe("a platform that goes away", () => {
       times: 1_000_000,
       action: { kind: "refuse", status: 502, description: "Bad Gateway" },
     });
-    await until(async () => (await stateOf("telegram"))?.state === "reconnecting", "Telegram reconnecting", 25_000);
+    await until(async () => (await stateOf("telegram"))?.state === "reconnecting", "Telegram reconnecting");
     expect((await stateOf("telegram"))?.reason).toBeTruthy();
     telegram.people.says("echo said meanwhile", { chatId: Number(room.chatId) });
     await platforms.web.say(platforms.web.places[0], "guest", "echo without Telegram");

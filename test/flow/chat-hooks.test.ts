@@ -111,11 +111,7 @@ describe.each(["web", "discord", "telegram"] as const)("on %s", (name) => {
     const [, place] = platform.places;
     for (const n of [1, 2, 3]) {
       await platform.say(place, "guest", `count ${n}`);
-      await until(
-        async () => (await texts(platform, place)).some((text) => text.includes(`count ${n}`)),
-        `count ${n}`,
-        30_000,
-      );
+      await until(async () => (await texts(platform, place)).some((text) => text.includes(`count ${n}`)), `count ${n}`);
     }
     expect((await texts(platform, place)).filter((text) => text.includes("count"))).toHaveLength(1);
   });

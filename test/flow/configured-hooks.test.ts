@@ -135,7 +135,6 @@ const find = (platform: FlowPlatform, place: Place, part: RegExp, who: Speaker =
         .reverse()
         .find(({ text }) => part.test(text)),
     `${part} in ${platform.name}`,
-    30_000,
   );
 
 it.each(["discord", "telegram"] as const)(

@@ -79,7 +79,6 @@ async function say(text: string, seen?: string): Promise<string> {
       return row !== seen && path.includes("claimed by a.answers") && row;
     },
     () => `the answer: ${path}`,
-    20_000,
   );
 }
 

@@ -559,7 +559,6 @@ describe("a delivery that was not sent in time", () => {
     await until(
       () => rows("SELECT 1 FROM deliveries WHERE id = ? AND status = 'dead'", `d_${later}r`).length > 0,
       "its end",
-      40_000,
     );
     for (const line of [`/hooks why ${later}`, `/outbox show d_${later}r`])
       expect(bare((await run(line)).text), line).toMatch(

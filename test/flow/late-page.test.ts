@@ -81,14 +81,10 @@ it("the page is posted once after the next start, and says when it was due", asy
   passWhileDown(DOWN_MS);
   await gateway.start();
   await allOnline(gateway);
-  const [late] = await until(
-    async () => {
-      const found = await pages();
-      return found.length > 0 ? found : undefined;
-    },
-    "the page",
-    30_000,
-  );
+  const [late] = await until(async () => {
+    const found = await pages();
+    return found.length > 0 ? found : undefined;
+  }, "the page");
   expect(late).toMatch(/It was due .+ and was not posted then/);
   expect(late).toContain("Olga");
   expect(await pages()).toHaveLength(1);

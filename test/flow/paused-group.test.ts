@@ -55,28 +55,20 @@ it("the person on call is paged once, at the fallback, and the group gets the pa
   telegram.fail({ chatId: telegram.forumId, action: { kind: "rate-limit", retryAfterS: PAUSE_S } });
   // The answer is refused.
   await platform("telegram").command(room("telegram"), "owner", "/whoami");
-  const [copy] = await until(
-    async () => {
-      const found = await pages("discord");
-      return found.length > 0 ? found : undefined;
-    },
-    "the page at the fallback",
-    30_000,
-  );
+  const [copy] = await until(async () => {
+    const found = await pages("discord");
+    return found.length > 0 ? found : undefined;
+  }, "the page at the fallback");
   expect(await pages("telegram")).toEqual([]);
   expect(copy).toMatch(/\(it waits at .*; sending there is paused until \d\d:\d\d: /);
   expect(copy).toContain(`<@${stack.discord.userId}>`);
   await gateway.kill();
   await gateway.start();
   await allOnline(gateway);
-  const [late] = await until(
-    async () => {
-      const found = await pages("telegram");
-      return found.length > 0 ? found : undefined;
-    },
-    "the page in the group",
-    60_000,
-  );
+  const [late] = await until(async () => {
+    const found = await pages("telegram");
+    return found.length > 0 ? found : undefined;
+  }, "the page in the group");
   expect(late).toMatch(/Olga was notified in /);
   const sent = telegram
     .callsOf("sendMessage")

@@ -53,14 +53,10 @@ it("the page is written anew: it says when it was due and who was notified elsew
   await until(async () => (await pages("discord")).length > 0, "the copy at the fallback");
   expect(await pages("telegram")).toEqual([]);
   expect((await run("/outbox release all confirmed=false")).text).toContain("1 message");
-  const [late] = await until(
-    async () => {
-      const found = await pages("telegram");
-      return found.length > 0 ? found : undefined;
-    },
-    "the page",
-    30_000,
-  );
+  const [late] = await until(async () => {
+    const found = await pages("telegram");
+    return found.length > 0 ? found : undefined;
+  }, "the page");
   expect(late).toMatch(/Olga was notified in #\S+ \(discord\)/);
   expect(late).toMatch(/It was due .+ and was not posted then/);
   const sent = telegram

@@ -50,7 +50,6 @@ const shows = (line: string, words: string) => {
       return text.includes(words) && text;
     },
     () => `"${words}" in: ${text}`,
-    20_000,
   );
 };
 

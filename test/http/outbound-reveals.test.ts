@@ -84,15 +84,11 @@ const write = (text: string) =>
 /** Of a task of the owner's runner whose output is shown in the direct chat. */
 async function shownTask(title: string): Promise<string> {
   await write(`/task add ours ${title}`);
-  const id = await until(
-    async () => {
-      const { data } = (await app.call(OWNER, "POST", "/api/command", { line: "/task list ours" })).body;
-      return data.tasks.find((one: { title: string; status: string }) => one.title === title && one.status === "done")
-        ?.id;
-    },
-    title,
-    15_000,
-  );
+  const id = await until(async () => {
+    const { data } = (await app.call(OWNER, "POST", "/api/command", { line: "/task list ours" })).body;
+    return data.tasks.find((one: { title: string; status: string }) => one.title === title && one.status === "done")
+      ?.id;
+  }, title);
   await write(`/task show ${id}`);
   return id;
 }
@@ -147,11 +143,7 @@ it("an error that quotes an owner's runner at message_sent, and the reason to ho
   await expectOwnersOnly(quoted, ["/runs looks-back", "/runs failed", "/fire-hook looks-back last"]);
 
   await shownTask("guarded job");
-  const held = await until(
-    async () => (await idIn("/outbox list held", /d_m\w+/)) || undefined,
-    "the held answer",
-    15_000,
-  );
+  const held = await until(async () => (await idIn("/outbox list held", /d_m\w+/)) || undefined, "the held answer");
   await expectOwnersOnly(quoted, [
     "/outbox list held",
     `/outbox show ${held}`,
@@ -163,20 +155,15 @@ it("an error that quotes an owner's runner at message_sent, and the reason to ho
   const cancelled = await until(
     async () => (await idIn("/outbox list cancelled", /d_m\w+/)) || undefined,
     "the cancelled answer",
-    15_000,
   );
   await expectOwnersOnly(quoted, [`/outbox show ${cancelled}`, `/run ${cancelled}:message_sending`, "/runs refuses"]);
 
   // What hooks post where anybody reads it.
   for (const query of ["deliveries", "runs", "dispatches"]) await say(`/fire-hook asks-${query} live=true`);
-  const room = await until(
-    async () => {
-      const shown = JSON.stringify((await app.call(STAN, "GET", "/api/rooms/general/messages")).body);
-      return /guards\W+failed/.test(shown) && shown.split("[text]").length > 6 ? shown : undefined;
-    },
-    "the posts in the room",
-    15_000,
-  );
+  const room = await until(async () => {
+    const shown = JSON.stringify((await app.call(STAN, "GET", "/api/rooms/general/messages")).body);
+    return /guards\W+failed/.test(shown) && shown.split("[text]").length > 6 ? shown : undefined;
+  }, "the posts in the room");
   expect(room.toUpperCase()).not.toContain(quoted);
   await expectOwnersOnly(quoted, [`/outbox retry ${held}`]);
   expect(await say(`/outbox purge ${held}`, BOB)).not.toContain(quoted);
@@ -188,11 +175,7 @@ it("an error that quotes an owner's runner at message_sent, and the reason to ho
 it("a search by reason finds only what the reader may read", async () => {
   const quoted = PRINTED.toUpperCase();
   await shownTask("guarded job");
-  const held = await until(
-    async () => (await idIn("/outbox list held", /d_m\w+/)) || undefined,
-    "the held answer",
-    15_000,
-  );
+  const held = await until(async () => (await idIn("/outbox list held", /d_m\w+/)) || undefined, "the held answer");
   await write("/task add ours blocked job");
   await until(async () => (await say("/task list blocked")).includes("blocked job"), "the blocked task");
   const found = {
@@ -216,7 +199,6 @@ it("errors and reasons of a plugin's hooks are read by those of a hook in a file
   const dropped = await until(
     async () => (await idIn("/outbox list suppressed", /d_m\w+/)) || undefined,
     "the suppressed answer",
-    15_000,
   );
   await expectOwnersOnly(code, [runs, "/runs failed"]);
   await expectOwnersOnly(PRINTED.toUpperCase(), [`/outbox show ${dropped}`, `/hooks why ${dropped}`]);
@@ -231,16 +213,12 @@ it("errors and reasons of a plugin's hooks are read by those of a hook in a file
 
 it("the reason with which a hook cancelled is withheld in the payloads of the hooks behind it, too", async () => {
   await shownTask("cancelled job");
-  const line = await until(
-    async () => {
-      const { runs } = (await app.call(OWNER, "GET", "/api/v1/runs?filter=follows")).body;
-      for (const { id } of runs)
-        if (id.startsWith("d_m") && (await say(`/run ${id}`)).includes(PRINTED.toUpperCase())) return `/run ${id}`;
-      return undefined;
-    },
-    "the run behind it",
-    15_000,
-  );
+  const line = await until(async () => {
+    const { runs } = (await app.call(OWNER, "GET", "/api/v1/runs?filter=follows")).body;
+    for (const { id } of runs)
+      if (id.startsWith("d_m") && (await say(`/run ${id}`)).includes(PRINTED.toUpperCase())) return `/run ${id}`;
+    return undefined;
+  }, "the run behind it");
   await expectOwnersOnly(PRINTED.toUpperCase(), [line]);
   expect(await say(line, VIC)).not.toContain(PRINTED.toUpperCase());
   for (const token of [VIC, EVE, BOB]) {

@@ -82,15 +82,10 @@ const say = async (line: string, token = OWNER) =>
 
 /** The one of these records that holds the words. */
 async function recordWith(words: string, list: string, pattern: RegExp, line: (id: string) => string): Promise<string> {
-  return until(
-    async () => {
-      for (const [id] of (await say(list)).matchAll(pattern))
-        if ((await say(line(id))).includes(words)) return line(id);
-      return undefined;
-    },
-    `${words} in ${list}`,
-    15_000,
-  );
+  return until(async () => {
+    for (const [id] of (await say(list)).matchAll(pattern)) if ((await say(line(id))).includes(words)) return line(id);
+    return undefined;
+  }, `${words} in ${list}`);
 }
 
 it.each(["ours", "theirs"] as const)("what %s said is revealed to its role", async (runner) => {
@@ -173,7 +168,6 @@ it("no query of a hook has what the runner of an owner printed: not how it faile
     await until(
       async () => (await say(`/task list ${runner}`)).includes(`"status":"${status}"`),
       `${runner}: ${status}`,
-      15_000,
     );
   };
   await task("breaks", "failed");

@@ -322,17 +322,13 @@ describe("/api/v1/tasks", () => {
       .body;
     await post(`/tasks/${id}/start`, {}, BOB);
     await post(`/tasks/${id}/done`, { result: "well" }, BOB);
-    const held = until(
-      async () => {
-        const { status, reason } = (await get(`/tasks/${id}`)).body;
-        return (
-          status === "failed" &&
-          reason.includes("the condition takes too long: all conditions of a task may take 5 s together")
-        );
-      },
-      "the condition being given up",
-      30_000,
-    );
+    const held = until(async () => {
+      const { status, reason } = (await get(`/tasks/${id}`)).body;
+      return (
+        status === "failed" &&
+        reason.includes("the condition takes too long: all conditions of a task may take 5 s together")
+      );
+    }, "the condition being given up");
     let longestMs = 0;
     const ask = async () => {
       const since = performance.now();

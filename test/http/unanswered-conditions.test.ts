@@ -58,8 +58,8 @@ test("the reason of a condition without an answer quotes no message to viewers a
   const command = async (line: string) =>
     JSON.stringify((await app.call(BOB, "POST", "/api/command", { line })).body).replace(/\\+[\\`"*]+/g, "");
   const has = (words: string) => log.some(({ message }) => message.includes(words));
-  await until(() => has("skip_if"), "the warning of skip_if", 20_000);
-  await until(async () => (await runs()).includes("closed"), "the run of closed", 20_000);
+  await until(() => has("skip_if"), "the warning of skip_if");
+  await until(async () => (await runs()).includes("closed"), "the run of closed");
   const why = async (hook: string) => command(`/hooks why ${hook}`);
   expect(await why("keyed")).toContain("No such key: {urgent: 3}[payload.message.text] > 2");
   expect(await why("timed")).toContain("duration() requires a text such as");

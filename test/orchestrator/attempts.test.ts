@@ -275,7 +275,7 @@ describe("killed in a handler", () => {
             .filter((one) => one.place === place);
         await act();
         for (let call = 1; call <= 2; call++) {
-          await until(() => held().length === call, `call ${call}`, 20_000);
+          await until(() => held().length === call, `call ${call}`);
           expect(await gateway.stop()).toBe(0);
           await gateway.start();
           await gateway.ready();
@@ -352,7 +352,6 @@ describe("killed in a handler", () => {
     await until(
       () => rows(open).length === 0,
       () => JSON.stringify(rows(open)),
-      20_000,
     );
   }
 

@@ -137,18 +137,14 @@ it("a hook whose task starts it again is cut off, and not for ever", async () =>
   });
   await app.add("/task add echo Begin");
   let last = -1;
-  const settled = await until(
-    async () => {
-      const now = lines(app.folder, "runs").length;
-      const { counts } = app.app.orchestrator.status();
-      const isQuiet = now === last && now > 1 && counts.pending + counts.assigned + counts.in_progress === 0;
-      last = now;
-      await new Promise((done) => setTimeout(done, 400));
-      return isQuiet ? now : undefined;
-    },
-    "the circle coming to its end",
-    60_000,
-  );
+  const settled = await until(async () => {
+    const now = lines(app.folder, "runs").length;
+    const { counts } = app.app.orchestrator.status();
+    const isQuiet = now === last && now > 1 && counts.pending + counts.assigned + counts.in_progress === 0;
+    last = now;
+    await new Promise((done) => setTimeout(done, 400));
+    return isQuiet ? now : undefined;
+  }, "the circle coming to its end");
   expect(settled).toBeLessThan(12);
 });
 

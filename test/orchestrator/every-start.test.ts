@@ -49,14 +49,10 @@ afterAll(() => app.remove());
 type Shown = Task & { history: TaskEvent[] };
 const show = async (id: string) => (await app.command(`/task show ${id}`)).data as Shown;
 const is = (id: string, status: string, attempt = 0) =>
-  until(
-    async () => {
-      const task = await show(id);
-      return task.status === status && task.attempt >= attempt && task;
-    },
-    `${id} being ${status}`,
-    30_000,
-  );
+  until(async () => {
+    const task = await show(id);
+    return task.status === status && task.attempt >= attempt && task;
+  }, `${id} being ${status}`);
 const add = async (line: string) => {
   const { data, text } = await app.command(`/task add ${line}`);
   if (typeof data?.id !== "string") throw new Error(text);

@@ -36,14 +36,10 @@ afterAll(() => app.remove());
 
 const show = async (id: string) => (await app.command(`/task show ${id}`)).data as Shown;
 const is = (id: string, status: TaskStatus) =>
-  until(
-    async () => {
-      const task = await show(id);
-      return task.status === status && (status !== "review" || task.hold !== undefined) && task;
-    },
-    `${id} being ${status}`,
-    30_000,
-  );
+  until(async () => {
+    const task = await show(id);
+    return task.status === status && (status !== "review" || task.hold !== undefined) && task;
+  }, `${id} being ${status}`);
 /** Adds one and waits until it stands there. */
 async function stands(status: TaskStatus, line: string): Promise<string> {
   const { data, text } = await app.command(`/task add ${line}`);

@@ -50,14 +50,10 @@ const say = async (app: MissionApp, line: string, by?: "bob") => {
 const show = async (app: MissionApp, id: string) =>
   (await app.command(`/task show ${id}`)).data as Task & { history: TaskEvent[] };
 const is = (app: MissionApp, id: string, status: string) =>
-  until(
-    async () => {
-      const task = await show(app, id);
-      return task.status === status && (status !== "review" || task.hold !== undefined) && task;
-    },
-    `the task being ${status}`,
-    40_000,
-  );
+  until(async () => {
+    const task = await show(app, id);
+    return task.status === status && (status !== "review" || task.hold !== undefined) && task;
+  }, `the task being ${status}`);
 const taskOf = async (app: MissionApp, plan: string) => {
   const id = await app.run(plan);
   return until(

@@ -139,7 +139,6 @@ export async function missionApp(
           return states.includes(data?.status) && data;
         },
         `the mission being ${states.join(" or ")}`,
-        40_000,
       ),
     say: async (text) =>
       void (await call("POST", "/api/rooms/general/messages", { text, nonce: `n${Date.now()}-${said++}` })),

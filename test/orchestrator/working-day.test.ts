@@ -313,7 +313,7 @@ const missionsOf = (app: MissionApp, plan: string, count: number) =>
   }, `${count} missions of ${plan}`);
 
 const told = (app: MissionApp, hook: WorkPoint, is: (data: { entityId?: string; status?: string }) => boolean) =>
-  until(() => watched(app.folder, hook, "after").some(({ data }) => is(data)), `${hook} being told`, 40_000);
+  until(() => watched(app.folder, hook, "after").some(({ data }) => is(data)), `${hook} being told`);
 
 async function saidOf(app: MissionApp, id: string): Promise<{ status: string; by?: string; reason?: string }[]> {
   const { data } = await app.command(`/sla show ${id}`);

@@ -77,5 +77,5 @@ it("after a reload, with its handlers, commands and the function that ends it", 
     // The kernel may hold one handler that it called.
     return new RegExp(`^command 1/${VERSIONS}, end 1/${VERSIONS}, hook [12]/${VERSIONS}$`).test(seen);
   };
-  await until(isLast, () => `no older versions in memory: ${seen}`, 15_000);
+  await until(isLast, () => `no older versions in memory: ${seen}`);
 });

@@ -233,7 +233,7 @@ describe("a lost session", () => {
     fake.people.says("missed in DM", { dm: true });
     fake.people.says("missed in a thread", { channelId: fake.threadId });
     fake.gateway.behaviour.refuse = false;
-    await until(() => rig.gateway.texts.length === 5, "five messages", 25_000);
+    await until(() => rig.gateway.texts.length === 5, "five messages");
     expect(new Set(rig.gateway.texts.slice(2))).toEqual(new Set(["missed", "missed in DM", "missed in a thread"]));
     const inThread = rig.gateway.stored.find(
       (event) => event.kind === "message" && event.message.text === "missed in a thread",

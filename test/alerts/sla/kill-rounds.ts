@@ -80,18 +80,14 @@ export async function announcedOnce(kills: number): Promise<void> {
       const lines = Math.floor(random() * PER_LIFE * 3);
       await until(() => noted().length >= sofar + lines, "some runs", 2_000).catch(() => {});
       // Every other time while a hook runs.
-      if (life % 2 === 0) await until(() => isRunning(noted().slice(sofar)), "a hook that runs", 5_000);
+      if (life % 2 === 0) await until(() => isRunning(noted().slice(sofar)), "a hook that runs");
       else await pause(random() * 2 * TAKES_MS);
       await gateway.kill();
     }
     await gateway.start();
     await gateway.ready();
     const violated = () => noted().filter(({ phase, status }) => phase === "after" && status === "violated");
-    await until(
-      () => new Set(violated().map(({ entityId }) => entityId)).size === rooms.length,
-      "all being told",
-      60_000,
-    );
+    await until(() => new Set(violated().map(({ entityId }) => entityId)).size === rooms.length, "all being told");
     const { data } = (await (
       await fetch(`${gateway.url}/api/command`, {
         method: "POST",

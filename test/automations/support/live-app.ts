@@ -128,14 +128,10 @@ export async function liveApp(
     info: (hookId) => call("GET", `/api/v1/hooks/${hookId}`),
     runs: async (hookId) => (await need().automations.runs.list({ hookId, limit: 1000 })).reverse(),
     async ended(hookId, count = 1) {
-      return until(
-        async () => {
-          const ended = (await live.runs(hookId)).filter(({ endedAt }) => endedAt !== undefined);
-          return ended.length >= count ? ended.at(-1) : undefined;
-        },
-        `run ${count} of ${hookId} ending`,
-        30_000,
-      );
+      return until(async () => {
+        const ended = (await live.runs(hookId)).filter(({ endedAt }) => endedAt !== undefined);
+        return ended.length >= count ? ended.at(-1) : undefined;
+      }, `run ${count} of ${hookId} ending`);
     },
     fire: (hookId, changes = {}) =>
       need().automations.fire({

@@ -59,14 +59,10 @@ const PLANS = {
 type Shown = Task & { history: TaskEvent[] };
 const show = async (app: MissionApp, id: string) => (await app.command(`/task show ${id}`)).data as Shown;
 const becomes = (app: MissionApp, id: string, status: string, attempt?: number) =>
-  until(
-    async () => {
-      const task = await show(app, id);
-      return task.status === status && (attempt === undefined || task.attempt === attempt) && task;
-    },
-    `${id} being ${status}`,
-    30_000,
-  );
+  until(async () => {
+    const task = await show(app, id);
+    return task.status === status && (attempt === undefined || task.attempt === attempt) && task;
+  }, `${id} being ${status}`);
 const tasksOf = (app: MissionApp, mission: string) =>
   until(async () => {
     const { taskIds } = (await app.command(`/mission show ${mission}`)).data as { taskIds: Record<string, string> };

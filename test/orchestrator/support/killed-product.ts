@@ -66,14 +66,10 @@ export const show = async (gateway: GatewayProcess, id: string) =>
   (await command(gateway, `/task show ${id}`)).data as unknown as Shown;
 
 export async function ends(gateway: GatewayProcess, id: string): Promise<Shown> {
-  return until(
-    async () => {
-      const task = await show(gateway, id);
-      return ["done", "failed", "blocked"].includes(task.status) ? task : undefined;
-    },
-    `the end of ${id}`,
-    30_000,
-  );
+  return until(async () => {
+    const task = await show(gateway, id);
+    return ["done", "failed", "blocked"].includes(task.status) ? task : undefined;
+  }, `the end of ${id}`);
 }
 
 export const lines = ({ folder }: GatewayProcess, file: string) => linesOf(join(folder, file));
