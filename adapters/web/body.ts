@@ -26,12 +26,21 @@ export const rowBody = z.object({
   buttons: z.array(z.array(pageButton)).optional(),
   attachments: z.array(attachment).optional(),
   replyToId: z.number().optional(),
-  reactions: z.array(z.object({ emoji: z.string(), userId: z.string(), at: z.number() })).optional(),
+  reactions: z
+    .array(
+      z.object({
+        emoji: z.string(),
+        userId: z.string(),
+        at: z.number(),
+        writtenBy: inboundMessage.shape.writtenBy,
+      }),
+    )
+    .optional(),
   /** The writer's nonce, by which their page finds its own message again. */
   nonce: z.string().optional(),
   /** The nonce of the last edit: the same edit sent twice counts once. */
   editNonce: z.string().optional(),
-  /** The run of a hook whose program wrote it. */
+  /** The run of a hook whose program wrote it; in a deleted message, of the one that deleted it. */
   writtenBy: inboundMessage.shape.writtenBy,
   /** A command given with named options, so that it can be offered to the gateway again. */
   command: z

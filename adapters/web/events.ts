@@ -6,7 +6,7 @@ import type { InboundEvent, InteractionRef } from "../../src/domain/chat/event.j
 import type { InboundMessage } from "../../src/domain/chat/message.js";
 import type { WebChatMessage } from "../../src/domain/store.js";
 import { DAY_MS } from "../../src/lib/time/duration.js";
-import { readBody } from "./body.js";
+import { type RowBody, readBody } from "./body.js";
 
 export const PLATFORM = "web";
 /** The web chat has one account, ourselves. */
@@ -83,12 +83,13 @@ export function deletedEvent(row: WebChatMessage): InboundEvent {
     messageId: String(row.id),
     userId: row.userId,
     at: row.deletedAt ?? row.at,
+    writtenBy: readBody(row).writtenBy,
   };
 }
 
 export function reactionEvent(
   row: WebChatMessage,
-  reaction: { emoji: string; userId: string; at: number },
+  reaction: NonNullable<RowBody["reactions"]>[number],
   isDm: boolean,
 ): InboundEvent {
   return {
@@ -100,6 +101,7 @@ export function reactionEvent(
     emoji: reaction.emoji,
     isDm,
     at: reaction.at,
+    writtenBy: reaction.writtenBy,
   };
 }
 

@@ -88,16 +88,24 @@ const writingOf = ({ nonce, writtenBy }: Partial<Writing>): Pick<RowBody, "nonce
   writtenBy,
 });
 
-export function remove(deps: InboundDeps, person: WebPerson, messageId: number) {
+export function remove(deps: InboundDeps, person: WebPerson, messageId: number, writtenBy?: Writing["writtenBy"]) {
   const { clock } = deps.online();
   return change(deps, person, messageId, async (row) => {
     needOwn(person, row);
-    const stored = row.deletedAt === undefined ? await deps.store.remove(row.id, clock.now()) : undefined;
+    const body: RowBody | undefined = writtenBy && { writtenBy };
+    const stored = row.deletedAt === undefined ? await deps.store.remove(row.id, clock.now(), body) : undefined;
     return { stored, event: deletedEvent };
   });
 }
 
-export function react(deps: InboundDeps, person: WebPerson, messageId: number, emoji: string, on: boolean) {
+export function react(
+  deps: InboundDeps,
+  person: WebPerson,
+  messageId: number,
+  emoji: string,
+  on: boolean,
+  writtenBy?: Writing["writtenBy"],
+) {
   const { clock } = deps.online();
   return change(deps, person, messageId, async (row, room) => {
     needAlive(row);
@@ -106,7 +114,7 @@ export function react(deps: InboundDeps, person: WebPerson, messageId: number, e
     const mine = all.find((reaction) => reaction.emoji === emoji && reaction.userId === person.id);
     if (on && new Set([...all.map((reaction) => reaction.emoji), emoji]).size > 20)
       throw new HookgateError({ code: "TOO_MANY_REACTIONS", message: "a message holds 20 different reactions" });
-    const reaction = mine ?? { emoji, userId: person.id, at: clock.now() };
+    const reaction = mine ?? { emoji, userId: person.id, at: clock.now(), writtenBy };
     const reactions = on ? [...all.filter((one) => one !== mine), reaction] : all.filter((one) => one !== mine);
     const stored =
       on === (mine !== undefined)
@@ -136,6 +144,7 @@ export async function press(deps: InboundDeps, person: WebPerson, pressing: Pres
       attachments: [],
       isGroupMention: !room.isDm,
       receivedAt: at,
+      writtenBy: pressing.writtenBy,
     },
     token: pressing.token,
     values: pressing.values,

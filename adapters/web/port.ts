@@ -81,12 +81,11 @@ export interface Commanding extends Place, Writing {
   options: Record<string, OptionValue>;
 }
 
-export interface Pressing {
+export interface Pressing extends Writing {
   messageId: number;
   token: string;
   /** The values of a form. */
   values?: Record<string, string>;
-  nonce: string;
 }
 
 /** Rejects with ROOM_NOT_FOUND, MESSAGE_NOT_FOUND, NOT_YOURS, TEXT_EMPTY, TEXT_TOO_LONG, BUTTON_GONE, NAME_TAKEN or WEB_OFFLINE (retryable). */
@@ -114,8 +113,14 @@ export interface WebPort {
     nonce: string,
     writtenBy?: Writing["writtenBy"],
   ): Promise<PageMessage>;
-  remove(person: WebPerson, messageId: number): Promise<PageMessage>;
-  react(person: WebPerson, messageId: number, emoji: string, on: boolean): Promise<PageMessage>;
+  remove(person: WebPerson, messageId: number, writtenBy?: Writing["writtenBy"]): Promise<PageMessage>;
+  react(
+    person: WebPerson,
+    messageId: number,
+    emoji: string,
+    on: boolean,
+    writtenBy?: Writing["writtenBy"],
+  ): Promise<PageMessage>;
   /** `form`: the page shows the form, and presses again with its token and values. */
   press(person: WebPerson, pressing: Pressing): Promise<Acknowledgement>;
   complete(person: WebPerson, query: Omit<CompletionQuery, "operator">): Promise<Choice[]>;

@@ -96,8 +96,9 @@ export function createWebAdapter({
     command: async (person, given) => view(person)(await inbound.command(deps, person, given)),
     edit: async (person, id, text, nonce, writtenBy) =>
       view(person)(await inbound.edit(deps, person, id, text, nonce, writtenBy)),
-    remove: async (person, id) => view(person)(await inbound.remove(deps, person, id)),
-    react: async (person, id, emoji, on) => view(person)(await inbound.react(deps, person, id, emoji, on)),
+    remove: async (person, id, writtenBy) => view(person)(await inbound.remove(deps, person, id, writtenBy)),
+    react: async (person, id, emoji, on, writtenBy) =>
+      view(person)(await inbound.react(deps, person, id, emoji, on, writtenBy)),
     press: (person, pressing) => inbound.press(deps, person, pressing),
     complete: (person, query) =>
       online().gateway.complete({

@@ -583,7 +583,8 @@ export interface WebChatStore {
     id: number,
     change: { text: string; body?: Record<string, unknown>; at?: number },
   ): Promise<WebChatChange | undefined>;
-  remove(id: number, at: number): Promise<WebChatChange | undefined>;
+  /** Undefined when the message is gone. Its text and body are deleted; `body` replaces the body. */
+  remove(id: number, at: number, body?: Record<string, unknown>): Promise<WebChatChange | undefined>;
   get(id: number): Promise<WebChatMessage | undefined>;
   /** The newest before `beforeId` that the reader may see (absent: all), oldest first. `more`: there are others before them. */
   history(

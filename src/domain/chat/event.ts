@@ -41,6 +41,7 @@ export interface DeletedEvent extends EventBase {
   messageId: string;
   userId?: string;
   at: number;
+  writtenBy?: InboundMessage["writtenBy"];
 }
 export interface ReactionEvent extends EventBase {
   kind: "reaction";
@@ -51,6 +52,7 @@ export interface ReactionEvent extends EventBase {
   isDm: boolean;
   guildId?: string;
   at: number;
+  writtenBy?: InboundMessage["writtenBy"];
 }
 /** A command given in the platform's own form (a slash command). `message.text` holds it written out: `/hooks show x`. */
 export interface CommandEvent extends EventBase {

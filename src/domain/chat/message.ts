@@ -63,7 +63,7 @@ export const inboundMessage = z.object({
   receivedAt: z.number(),
   /** The same time by the platform's clock, which knows when the message was written while the gateway did not receive it. */
   writtenAt: z.number().optional(),
-  /** The run of the hook whose program wrote it (in the web chat, from this machine), and its depth in a chain of hooks. */
+  /** The run of the hook whose program wrote it, or pressed the button (in the web chat, from this machine), and its depth in a chain of hooks. */
   writtenBy: z.object({ runId: z.string(), depth: z.number().int().nonnegative() }).optional(),
   /** The platform's own payload, as it came. Never journalled. */
   raw: z.unknown().optional(),

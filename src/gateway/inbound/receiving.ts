@@ -90,9 +90,10 @@ export function causeOf(row: LaneRow, kind: Cause["kind"]): Cause {
   return immutable({ kind, id: causeId(row), depth: by?.depth ?? 0 });
 }
 
-/** The run of a hook whose program wrote it. */
+/** The run of a hook whose program wrote, deleted, reacted or pressed. */
 export function givenBy({ event }: LaneRow): Cause | undefined {
-  const by = "message" in event ? event.message.writtenBy : undefined;
+  if (event.kind === "moved") return undefined;
+  const by = "message" in event ? event.message.writtenBy : event.writtenBy;
   return by && { kind: "hook", id: by.runId, depth: by.depth };
 }
 

@@ -16,7 +16,7 @@ const emoji = z
   .max(40)
   .regex(/^(\p{Extended_Pictographic}|\p{Emoji_Component}|\p{Regional_Indicator})+$/u, "expected an emoji");
 
-/** A program of a hook, when it is one that writes in a person's name. */
+/** A program of a hook, when it is one that writes, deletes, reacts or presses in a person's name. */
 async function writerOf({ causeOf }: HttpDeps, request: FastifyRequest) {
   const cause = await causeOf(request);
   return cause && { writtenBy: { runId: cause.id, depth: cause.depth } };
@@ -98,8 +98,9 @@ export const messageRoutes = [
     counts: "messages",
     summary: "Deletes a message of the current user.",
     params: message,
-    async handle(deps, { person, params }) {
-      return { message: await needWeb(deps).remove(person, params.message) };
+    async handle(deps, { person, params, request }) {
+      const { writtenBy } = (await writerOf(deps, request)) ?? {};
+      return { message: await needWeb(deps).remove(person, params.message, writtenBy) };
     },
   }),
   personRoute({
@@ -109,8 +110,9 @@ export const messageRoutes = [
     summary: "`{ emoji, on }`: adds or removes a reaction of the current user.",
     params: message,
     body: z.strictObject({ emoji, on: z.boolean() }),
-    async handle(deps, { person, params, body }) {
-      return { message: await needWeb(deps).react(person, params.message, body.emoji, body.on) };
+    async handle(deps, { person, params, body, request }) {
+      const { writtenBy } = (await writerOf(deps, request)) ?? {};
+      return { message: await needWeb(deps).react(person, params.message, body.emoji, body.on, writtenBy) };
     },
   }),
   personRoute({
@@ -125,11 +127,12 @@ export const messageRoutes = [
       nonce,
       values: z.record(z.string(), z.string().max(10_000)).optional(),
     }),
-    async handle(deps, { person, params, body }) {
+    async handle(deps, { person, params, body, request }) {
       const { values, ...pressing } = body;
       const acknowledge = await needWeb(deps).press(person, {
         messageId: params.message,
         ...pressing,
+        ...(await writerOf(deps, request)),
         values,
       });
       return acknowledge.kind === "form" ? { form: acknowledge.form, token: acknowledge.token } : {};

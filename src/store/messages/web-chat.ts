@@ -80,9 +80,9 @@ export function createWebChat({ database, read, write }: Connection): WebChatSto
         const record = statements.edit.get(text, body === undefined ? null : JSON.stringify(body), at ?? null, id);
         return record && changeOf(record);
       }),
-    remove: (id, at) =>
+    remove: (id, at, body) =>
       write(() => {
-        const record = statements.remove.get(at, id);
+        const record = statements.remove.get(body === undefined ? null : JSON.stringify(body), at, id);
         return record && changeOf(record);
       }),
     get: (id) =>
@@ -160,8 +160,8 @@ function prepareStatements(database: Database) {
       `UPDATE web_messages SET text = ?, body = ?, edited_at = coalesce(?, edited_at) WHERE id = ? AND deleted_at IS NULL RETURNING ${COLUMNS}`,
     ),
     // A deleted text is gone from the disk too; the row stays, so that pages learn of the deletion.
-    remove: database.prepare<[number, number], MessageRecord>(
-      `UPDATE web_messages SET text = '', body = NULL, deleted_at = ? WHERE id = ? AND deleted_at IS NULL RETURNING ${COLUMNS}`,
+    remove: database.prepare<[string | null, number, number], MessageRecord>(
+      `UPDATE web_messages SET text = '', body = ?, deleted_at = ? WHERE id = ? AND deleted_at IS NULL RETURNING ${COLUMNS}`,
     ),
     history: database.prepare<
       [{ roomId: string; readerId: string | null; beforeId: number; rows: number }],

@@ -233,6 +233,20 @@ describe("nothing is lost", () => {
     expect(chat.events).toHaveLength(6);
   });
 
+  it("offers what a hook's program did again as caused by its run", async () => {
+    const { id } = await chat.port.say(ada, saying("first"));
+    const other = await chat.port.say(ada, saying("second"));
+    const writtenBy = { runId: "r1", depth: 3 };
+    chat.gatewayFails = true;
+    await expect(chat.port.react(bob, id, "👀", true, writtenBy)).rejects.toThrow("the disk is full");
+    await expect(chat.port.remove(ada, other.id, writtenBy)).rejects.toThrow("the disk is full");
+    await chat.crash();
+    expect(chat.events.slice(2)).toMatchObject([
+      { kind: "reaction", writtenBy },
+      { kind: "deleted", writtenBy },
+    ]);
+  });
+
   it("does not forget it because others were accepted since", async () => {
     chat.gatewayFails = true;
     await expect(chat.port.say(ada, saying("endangered"))).rejects.toThrow();
