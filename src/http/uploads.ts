@@ -90,7 +90,10 @@ export function createUploads(
       const sent = pathOf(`${id}.json`);
       const kept = ID.test(id) ? ((await readFacts(sent)) ?? (await readFacts(unsent(id)))) : undefined;
       if (kept?.ownerId === ownerId) {
-        await rename(unsent(id), sent).catch(() => {}); // it was sent before
+        await rename(unsent(id), sent).catch((error: unknown) => {
+          // Sent before. After any other error the file would count as unsent, and be swept away while a message names it.
+          if (!isGone(error)) throw asAnswered(error);
+        });
         return attachmentOf(id, pathOf(id), kept);
       }
       throw new HookgateError({

@@ -1,4 +1,6 @@
+import { mkdirSync, rmdirSync, statSync } from "node:fs";
 import { request } from "node:http";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { until } from "../support/until.js";
 import { BOB, OWNER, type RunningApp, runApp } from "./running-app.js";
@@ -349,6 +351,26 @@ describe("the chat over HTTP", () => {
     );
     expect((await app.call(OWNER, "GET", sent.attachments[0].url)).body).toBe("hello");
     expect((await app.call(BOB, "GET", sent.attachments[0].url)).status).toBe(404);
+  });
+
+  it("posts no message with a file that it could not note as sent: the file would be removed as unsent", async () => {
+    const uploaded = await fetch(`${app.url}/api/uploads?filename=a.txt`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${BOB}`, "content-type": "text/plain" },
+      body: "x",
+    });
+    const { upload } = (await uploaded.json()) as { upload: { id: string } };
+    const noted = join(app.folder, "uploads", `${upload.id}.json`);
+    const body = { text: "with a file", nonce: nonce(), uploads: [upload.id] };
+    const post = () => app.call(BOB, "POST", "/api/rooms/general/messages", body);
+    mkdirSync(noted);
+    expect((await post()).status).toBe(500);
+    rmdirSync(noted);
+    const { status, body: posted } = await post();
+    expect([status, posted.message.text]).toEqual([201, "with a file"]);
+    expect(statSync(noted).isFile()).toBe(true);
+    // The same message again: its file is noted already.
+    expect((await post()).body.message.id).toBe(posted.message.id);
   });
 
   it("refuses what is too large, malformed or of an unknown shape, and says what was expected", async () => {
