@@ -123,11 +123,12 @@ function cardEmbed(card: Card, write: Writer): { embed: DiscordEmbed; overflow: 
   for (const field of card.fields ?? []) {
     const name = write.render(plainRich(field.name)) || "\u200B";
     const value = write.render(readCardText(field.value)) || "\u200B";
-    const isFirstOut = overflow.length > 0 && descriptionRest.length === 0;
+    // Fields keep their order: after one that went into the text, all do.
+    const hasFieldOut = overflow.length > descriptionRest.length;
     const count = embed.fields?.length ?? 0;
     const size = name.length + value.length;
     if (
-      !isFirstOut &&
+      !hasFieldOut &&
       count < EMBED.fields &&
       name.length <= EMBED.name &&
       value.length <= EMBED.value &&

@@ -200,6 +200,26 @@ describe("cards, buttons and files on Discord", () => {
     );
   });
 
+  it.each([
+    ["a short description", 10],
+    ["a description that goes on as text", 5000],
+  ])("keeps the order of fields below %s", (_which, length) => {
+    const parts = format({
+      text: "",
+      card: {
+        text: "x".repeat(length),
+        fields: [
+          { name: "first", value: "1" },
+          { name: "second", value: "v".repeat(1500) },
+          { name: "third", value: "3" },
+        ],
+      },
+    });
+    const [embed] = parts.flatMap((part) => part.embeds ?? []);
+    expect(embed?.fields?.map(({ name }) => name)).toEqual(["first"]);
+    expect(parts.map((part) => part.content).join("")).toMatch(/second.*third/s);
+  });
+
   it("lays buttons out five by five and goes on in a further part", () => {
     const row = Array.from({ length: 7 }, (_, i) => ({ label: `b${i}`, token: `t${i}` }));
     const parts = format({ text: "press", buttons: [row, row, row] });
