@@ -12,7 +12,7 @@ import type { Ledger } from "./connection/ledger.js";
 import { type ChannelPayload, channelPayload, DM_TYPES, FORUM_TYPES, THREAD_TYPES } from "./decode/payloads.js";
 import { DM_PREFIX } from "./dm.js";
 import { Limited, UnreadableAnswer } from "./rest/errors.js";
-import { describeFailure, isHidden } from "./rest/outcome.js";
+import { describeFailure, isHiddenOrGone } from "./rest/outcome.js";
 
 const MAX_CHANNELS = 20_000;
 /** After so many a failed lookup is logged. */
@@ -210,7 +210,7 @@ export class Channels {
         else this.#known.set(channelId, { isForum: false }); // of a shape that we do not know: as if hidden
         return this.#known.get(channelId);
       } catch (error) {
-        if (isHidden(error)) {
+        if (isHiddenOrGone(error)) {
           this.#known.set(channelId, { isForum: false });
           return undefined;
         }

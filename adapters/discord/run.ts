@@ -284,12 +284,12 @@ async function freshLink(caller: Caller, url: string, signal: AbortSignal): Prom
 /** `others`: how many more channels have a reason, perhaps another one. */
 function unreachableText(
   place: string,
-  { reason, isHidden }: Unreachable,
+  { reason, mayBePermissions }: Unreachable,
   others: number,
 ): { reason: string; hint: string } {
   const elsewhere = others === 1 ? "another channel" : `${others} other channels`;
   return {
     reason: `what was missed in ${place} cannot be read: ${reason}${others > 0 ? `; nor in ${elsewhere} (the log has the reasons)` : ""}`,
-    hint: `${isHidden ? `Give the bot View Channel and Read Message History in ${place}. ` : ""}Hookgate tries again every minute.`,
+    hint: `${mayBePermissions ? `Give the bot View Channel and Read Message History in ${place}. ` : ""}Hookgate tries again every minute.`,
   };
 }

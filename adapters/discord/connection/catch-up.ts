@@ -23,7 +23,7 @@ import {
 } from "../decode/payloads.js";
 import { readableIn, VIEW_CHANNEL } from "../permissions.js";
 import { Limited, UnreadableAnswer } from "../rest/errors.js";
-import { describeFailure, isGone, isHidden } from "../rest/outcome.js";
+import { describeFailure, isGone, isHiddenOrGone } from "../rest/outcome.js";
 import { InvalidRequestPause } from "../rest/refusals.js";
 import { isNewer, newest, oldest, snowflakeAt, snowflakeTime } from "../snowflake.js";
 import type { Ledger } from "./ledger.js";
@@ -57,7 +57,7 @@ type Owed = z.infer<typeof owedEntry>;
 export interface Unreachable {
   reason: string;
   /** Permissions of the bot may be why. */
-  isHidden: boolean;
+  mayBePermissions: boolean;
 }
 
 export interface CatchUpPort {
@@ -259,7 +259,7 @@ export class CatchUp {
               { channelId, error: reason },
               "could not read what was missed in a Discord channel; it is tried again every minute",
             );
-          this.#trouble(channelId, { reason, isHidden: error instanceof CutShort || isHidden(error) });
+          this.#trouble(channelId, { reason, mayBePermissions: error instanceof CutShort || isHiddenOrGone(error) });
           this.#retryLater(channelId);
         }
       }
@@ -413,7 +413,7 @@ export class CatchUp {
   async #page(channelId: string, after: string, limit: number, isDm: boolean): Promise<unknown[] | undefined> {
     const query = new URLSearchParams({ after, limit: String(limit) });
     const page = await this.#get(Routes.channelMessages(channelId), query).catch((error: unknown) => {
-      if (isGone(error) || (isDm && isHidden(error))) return GONE;
+      if (isGone(error) || (isDm && isHiddenOrGone(error))) return GONE;
       throw error;
     });
     if (page === GONE) return undefined;
@@ -430,7 +430,7 @@ export class CatchUp {
         return await caller.get(route, query ? { query } : {});
       } catch (error) {
         const isPaced = error instanceof Limited || error instanceof InvalidRequestPause;
-        if (!isPaced && (attempt >= ATTEMPTS || isHidden(error))) throw error;
+        if (!isPaced && (attempt >= ATTEMPTS || isHiddenOrGone(error))) throw error;
         if (isPaced) attempt--; // a limit is no failure
         await wait(clock, isPaced ? pauseOf(error) : doubledMs(PAUSE, attempt), signal);
       }
@@ -445,7 +445,7 @@ async function unlessHidden(answer: Promise<unknown>): Promise<unknown> {
   try {
     return await answer;
   } catch (error) {
-    if (isHidden(error)) return undefined;
+    if (isHiddenOrGone(error)) return undefined;
     throw error;
   }
 }

@@ -5,8 +5,9 @@
  *   session:<shard>  what a restarted process needs for RESUME       bot           our ids, which a RESUME does not tell
  *   seen:<channel>   last message accepted there                     seen          the newest message accepted anywhere
  *   dm:<channel>     the person at the other end                     gap           a lost session: what must be caught up
- *   owed:<channel>   a catch-up that is not finished         forum:<channel>  where a send opens a thread
- *   guild:<channel>  for links to messages            parent:<thread>  the channel of a thread
+ *   owed:<channel>   a catch-up that is not finished               forum:<channel>  where a send opens a thread
+ *   guild:<channel>  for links to messages                         parent:<thread>  the channel of a thread
+ *   name:<channel>   its name; that of a person, for a dm          owed:archive-of-<channel>  its closed threads must be listed
  */
 import type { CursorStore } from "../../../src/domain/chat/adapter.js";
 import type { Clock, Timer } from "../../../src/lib/time/clock.js";
@@ -34,14 +35,14 @@ export class Ledger {
 
   /** The latest value, written yet or not. */
   get(key: string): string | undefined {
-    if (key.startsWith("seen")) this.#noteSeen();
+    if (key.startsWith("seen")) this.#writeSeen();
     const noted = this.#dirty.get(key);
     if (noted !== undefined) return textOf(noted);
     return this.#dirty.has(key) ? undefined : this.#cursors.get(key);
   }
 
   list(prefix: string): { key: string; value: string }[] {
-    this.#noteSeen();
+    this.#writeSeen();
     const entries = new Map(this.#cursors.list(prefix).map(({ key, value }) => [key, value]));
     for (const [key, value] of this.#dirty)
       if (key.startsWith(prefix)) value === undefined ? entries.delete(key) : entries.set(key, textOf(value));
@@ -50,7 +51,7 @@ export class Ledger {
 
   /** Notes an entry, which is written soon. */
   note(key: string, value: string | undefined | (() => string)): void {
-    if (key.startsWith("seen")) this.#noteSeen(); // messages seen before are older
+    if (key.startsWith("seen")) this.#writeSeen(); // of earlier messages: they must not replace this value
     this.#dirty.set(key, value);
     this.#flushSoon();
   }
@@ -71,7 +72,7 @@ export class Ledger {
 
   /** Resolves when everything noted before the call is on disk. */
   async flush(): Promise<void> {
-    this.#noteSeen();
+    this.#writeSeen();
     while (this.#writing) await this.#writing;
     if (this.#dirty.size === 0) return;
     const batch = [...this.#dirty].map(([key, value]) => [key, value && textOf(value)] as const);
@@ -94,7 +95,7 @@ export class Ledger {
   }
 
   /** Makes cursors of the messages that were seen. */
-  #noteSeen(): void {
+  #writeSeen(): void {
     if (this.#seen.size === 0) return;
     const seen = [...this.#seen];
     this.#seen.clear();

@@ -63,12 +63,12 @@ export function isDiscordsOwn({ code }: Refusal): boolean {
 }
 
 /** Discord itself reports that a resource is hidden from us or gone. A proxy's page shows nothing about it. */
-export function isHidden(error: unknown): boolean {
+export function isHiddenOrGone(error: unknown): boolean {
   return error instanceof Refusal && isDiscordsOwn(error) && (error.status === 403 || error.status === 404);
 }
 
 /** Discord reports that a resource is gone (404), not that it is hidden from us (403). */
-export const isGone = (error: unknown): boolean => isHidden(error) && (error as Refusal).status === 404;
+export const isGone = (error: unknown): boolean => isHiddenOrGone(error) && (error as Refusal).status === 404;
 
 export function isTokenRefused(error: unknown): boolean {
   return error instanceof Refusal && error.status === 401 && isDiscordsOwn(error);
