@@ -158,7 +158,7 @@ export class Digests {
       // Not enqueued: its platform is not switched on.
       if (delivery === undefined || waits || isLost(delivery))
         await this.#postElsewhere(one, {
-          reason: delivery?.reason ?? "it could not be enqueued",
+          reason: delivery?.reason ?? "it was not sent: its platform is switched off, or Hookgate ended at that moment",
           isByHook: delivery !== undefined && isStoppedByHook(delivery),
         });
       await this.#keyValue.set(SCOPE, UNSETTLED, await this.#unsettledBesides(one.deliveryId));

@@ -16,7 +16,7 @@ it.each([
     { kind: "drop-after" },
     /Ada Lovelace's answer of .* may have arrived: look in the chat, then \W*\/outbox release (d_\w+)/,
   ],
-  ["was refused", REFUSED, /Ada Lovelace's answer of .* did not arrive: \W*\/outbox retry (d_\w+)\W* sends it again/],
+  ["was refused", REFUSED, /Ada Lovelace's answer of .* did not arrive: \W*\/outbox show (d_\w+)\W* shows why/],
 ] as const)("an answer that %s is on the card and on each page", async (_, action, named) => {
   const stack = await startStack({
     withFlow: false,

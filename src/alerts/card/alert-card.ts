@@ -256,7 +256,7 @@ export function answerLine(standing: ClockStanding | undefined, at: At): string 
   const next = {
     in_doubt: `may have arrived: look in the chat, then \`/outbox release ${answer.deliveryId}\``,
     held: `is held: \`/outbox release ${answer.deliveryId}\` sends it`,
-    given_up: `did not arrive: \`/outbox retry ${answer.deliveryId}\` sends it again`,
+    given_up: `did not arrive: \`/outbox show ${answer.deliveryId}\` shows why, \`/outbox retry ${answer.deliveryId}\` sends it again`,
     waiting: "waits to be sent",
   }[answer.state];
   return `${whose} of ${at(answer.at, "T")} ${next}.`;
