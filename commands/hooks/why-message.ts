@@ -350,7 +350,8 @@ async function showRuns(
   const posted = ({ dispatch }: RanIn) => {
     const post = row && deliveries.find((one) => one.id === rootOf(dispatch.id));
     const poster = post && posterOf(post, dispatches);
-    return poster ? ` · for ${code(post.id)}, which ${poster} posted because of the message` : "";
+    if (poster) return ` · for ${code(post.id)}, which ${poster} posted because of the message`;
+    return post?.operation === "edit" ? ` · for the edit ${code(post.id)}` : "";
   };
   return answer({
     text: [

@@ -15,8 +15,12 @@ const LAST_CHANGES = 20;
 export const lastChangesOf = (changes: readonly InboxRow[]): InboxRow[] =>
   changes.filter(({ event: { kind } }) => kind === "edited" || kind === "deleted").slice(-LAST_CHANGES);
 
+/** A note of the gateway, such as that a copy was withheld. The deletion of a copy is a courtesy, too, and a change of the copy. */
+export const isNote = ({ isCourtesy, operation }: Delivery): boolean => isCourtesy === true && operation !== "delete";
+
 /**
- * The edits and deletions at the copies of a message, oldest first. `answers`: the deliveries of an edit, whose later changes are meant.
+ * The edits and deletions at the copies of a message and the notes about them, oldest first. `answers`: the deliveries of an edit, whose
+ * later changes are meant.
  */
 export async function correctionsOf(
   deps: CommandDeps,
@@ -27,22 +31,27 @@ export async function correctionsOf(
     ...lastChangesOf(changes).map(({ id }) => deps.store.outbox.answersTo(`m${id}`)),
     ...answers.map((one) => laterChanges(deps, one)),
   ]);
-  return found
-    .flat()
-    .filter(({ status }) => status !== "superseded")
-    .slice(-LAST_EDITS);
+  const all = found.flat().filter(({ status }) => status !== "superseded");
+  const changed = lastEdits(all.filter((one) => !isNote(one)));
+  return all.filter((one) => isNote(one) || changed.includes(one));
+}
+
+/** The last changes; a cancelled one stays, because it is the reason why its author was notified. */
+function lastEdits(changes: readonly Delivery[]): Delivery[] {
+  const last = changes.slice(-LAST_EDITS);
+  return changes.filter((one) => one.status === "cancelled" || last.includes(one));
 }
 
 /** The changes of the same copy after this one. */
 export async function laterChanges({ store }: CommandDeps, { seq, targetId, mirrors }: Delivery): Promise<Delivery[]> {
   if (targetId === undefined || mirrors === undefined) return [];
-  const all = await store.outbox.list({ targetId, limit: LAST_EDITS });
-  return all.filter((one) => one.seq > seq).reverse();
+  const all = await store.outbox.list({ targetId, limit: LAST_CHANGES });
+  return lastEdits(all.filter((one) => one.seq > seq).reverse());
 }
 
 /** The last edits and deletions of the message that this delivery posted, oldest first. */
 export async function editsOf({ store }: CommandDeps, targetId: string): Promise<Delivery[]> {
-  return (await store.outbox.list({ targetId, limit: LAST_EDITS })).reverse();
+  return lastEdits((await store.outbox.list({ targetId, limit: LAST_CHANGES })).reverse());
 }
 
 /**

@@ -12,7 +12,7 @@ import type { Delivery, InboxRow } from "../../src/domain/store.js";
 import type { CommandDeps } from "../deps.js";
 import { code } from "../show/text.js";
 import { MAX_RUNS, type OnRecord, storedRunsOf } from "./background.js";
-import { correctionsOf, editsOf, lastChangesOf, laterChanges } from "./corrections.js";
+import { correctionsOf, editsOf, isNote, lastChangesOf, laterChanges } from "./corrections.js";
 import { isBecauseOf, isLedTo, ledToAt, withTasks } from "./led-to.js";
 import {
   asItWaits,
@@ -210,12 +210,8 @@ async function ofRow(deps: CommandDeps, asked: string, row: InboxRow | undefined
   // Posts of hooks about an edit of the message are posted because of the message, too.
   const changes = await changesOf(deps, row, undefined);
   const answered = await deps.store.outbox.answersTo(`m${row.id}`);
-  const notes = answered.filter(({ isCourtesy }) => isCourtesy);
-  const answers = [
-    ...answered.filter((one) => !notes.includes(one)),
-    ...(await correctionsOf(deps, changes, answered)),
-    ...notes,
-  ];
+  const found = [...answered, ...(await correctionsOf(deps, changes, answered))];
+  const answers = [...found.filter((one) => !isNote(one)), ...found.filter(isNote)];
   const deliveries = [...answers, ...(await postsOf(deps, [row, ...changes], answers))];
   const made = await madeBecauseOf(deps, [row, ...changes]);
   const roots = new Set([

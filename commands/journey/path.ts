@@ -42,6 +42,7 @@ export async function showPath(deps: CommandDeps, journey: Journey, taskId?: str
   const failures = failureLines(journey, now);
   const refused = refusedLines(journey, now);
   const crashes = await crashLines(deps, journey);
+  const shown = shownDeliveries(deliveries);
   const lines = [
     ...(own && origin ? [`${own.status === "sent" ? "sent" : "made"} by ${origin.text}`] : []),
     ...(row ? inboundLines(deps, journey, row, now) : []),
@@ -62,14 +63,14 @@ export async function showPath(deps: CommandDeps, journey: Journey, taskId?: str
       ...crashes,
       ...changeLines(deps, journey, now),
       ...goneLines(journey, now),
-      ...deliveries.slice(0, MAX_SHOWN).map((delivery) => ({
+      ...shown.map((delivery) => ({
         at: delivery.settledAt ?? Number.POSITIVE_INFINITY,
         text: deliveryLine(deps, delivery, journey, now),
       })),
     ]),
     ...(refused.length > MAX_SHOWN ? [`… and ${count(refused.length - MAX_SHOWN, "more skipped hook")}`] : []),
-    ...(deliveries.length > MAX_SHOWN
-      ? [`… and ${count(deliveries.length - MAX_SHOWN, "more delivery", "more deliveries")}`]
+    ...(deliveries.length > shown.length
+      ? [`… and ${count(deliveries.length - shown.length, "more delivery", "more deliveries")}`]
       : []),
     ...journey.unsaid.map((one) => unsaidText(one, now)),
   ];
@@ -126,6 +127,13 @@ const openOf = ({ row, changes, deliveries }: Pick<Journey, "row" | "changes" | 
 function isPausedFor({ automations }: CommandDeps, row: InboxRow | undefined): boolean {
   const paused = automations?.paused();
   return paused !== undefined && row !== undefined && (row.settledAt ?? Number.POSITIVE_INFINITY) >= paused.at;
+}
+
+/** The first deliveries, and the last corrections that were cancelled: no other line names the hook and its reason. */
+function shownDeliveries(deliveries: readonly Delivery[]): Delivery[] {
+  const isWithheld = ({ operation, status }: Delivery) => operation === "edit" && status === "cancelled";
+  const withheld = deliveries.filter(isWithheld).slice(-MAX_SHOWN);
+  return [...deliveries.filter((one) => !isWithheld(one)).slice(0, MAX_SHOWN), ...withheld];
 }
 
 /** Dispatches in which a hook failed come first, then those that decided something, then the others; shown in their order. */

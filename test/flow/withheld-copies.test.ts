@@ -118,6 +118,23 @@ describe.each([
     const lines = await shown("was not shown here", 3);
     expect(lines.at(-1)).toMatch(/^A message of [Gg]race in .+ was not shown here/);
   });
+
+  it("the hook that withheld a correction and its reason stay in the path of the message after later corrections", async () => {
+    const id = customer.say("where is my parcel?");
+    await shown("where is my parcel?", 1);
+    const row = /What happened to (m\d+)/.exec(await ask("/hooks why last"))?.[1] ?? "";
+    const notes = await shown("A correction of Nina was not shown here", 1);
+    customer.edit(id, `where is my parcel ${KEY}?`);
+    await shown("A correction of Nina was not shown here", notes.length + 1);
+    for (const text of ["where is my red parcel?", "where is my blue parcel?", "where is my green parcel?"]) {
+      customer.edit(id, text);
+      await shown(text, 1);
+    }
+    customer.remove(id);
+    for (const line of [`/hooks why ${row}`, `/run ${row}`, `/hooks why d_${row}f`])
+      await until(async () => /edit d_m\d+e0 cancelled by no-keys: /.test(await ask(line)), `the veto in ${line}`);
+    expect(await ask(`/hooks why no-keys ${row}`)).toMatch(/It ran, ⊘ cancelled, .*\n.* · for the edit d_m\d+e0$/m);
+  });
 });
 
 /** A person who writes to the bot directly. */
@@ -127,7 +144,8 @@ function customerOf({ discord, telegram }: Stack, name: "discord" | "telegram") 
     const { id: channelId, messages } = discord.world.dmWith(userId);
     return {
       say: (text: string) => discord.people.says(text, { dm: true, userId }).id,
-      edit: (id: string, text: string) => discord.people.edits(id, text, { channelId }),
+      edit: (id: string, text: string) => void discord.people.edits(id, text, { channelId }),
+      remove: (id: string) => discord.people.deletes(id),
       read: async () =>
         [...messages.values()].filter(({ author }) => author.id !== userId).map(({ content }) => content),
     };
@@ -137,6 +155,8 @@ function customerOf({ discord, telegram }: Stack, name: "discord" | "telegram") 
   return {
     say: (text: string) => String(telegram.people.says(text, { dm: true, userId }).message_id),
     edit: (id: string, text: string) => void telegram.people.edits(Number(id), text, { chatId: userId }),
+    // A bot on Telegram does not learn of deletions.
+    remove: () => {},
     read: async () => [...messages.values()].filter(({ from }) => from?.id !== userId).map(({ text }) => text ?? ""),
   };
 }
