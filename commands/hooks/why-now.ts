@@ -11,6 +11,7 @@ import { effectData, lastEffect } from "../automations/effect.js";
 import { readableDispatch, readableRun } from "../automations/owner-only.js";
 import { explainGates } from "../automations/why.js";
 import type { CommandDeps } from "../deps.js";
+import { switchesOf } from "../journey/audit.js";
 import {
   backgroundText,
   cutOffAttempts,
@@ -32,7 +33,7 @@ import { followText, outrankedText } from "./outranked.js";
 import { cutOffHookText, type HookRow, lastOutcomeText, readHookRow, skipText, subjectOf } from "./rows.js";
 import { stoppedUntil } from "./stopped.js";
 import { checkLines, explain, nextButtons, runText } from "./why-message.js";
-import { endedEarlier, enderOf, OWN_POINTS, offAfter, whyNoTurn } from "./why-not.js";
+import { enabledLater, endedEarlier, enderOf, OWN_POINTS, offAfter, whyNoTurn } from "./why-not.js";
 
 export const brokenOf = ({ automations }: CommandDeps, hookId: string) =>
   automations?.broken().find(({ id }) => id === hookId);
@@ -131,7 +132,7 @@ async function lastTime(
     if (isByHand(last))
       return { ...none, why: `${code("/fire-hook")} fired it by hand, and for other hooks.`, isKeptOff: false };
     const ender = enderOf(last);
-    const why = await whyNoTurn(deps, hook, last);
+    const why = (await whyNoTurn(deps, hook, last)) ?? (await enabledSince(deps, hook, at));
     const isThere =
       ender !== undefined && ender.outcome !== "interrupted" && deps.registry.get(ender.hookId)?.enabled === true;
     return { ...none, why, isKeptOff: isThere && hook.enabled && why === endedEarlier(deps, last, hook) };
@@ -154,6 +155,15 @@ async function lastTime(
       ? `It was skipped${skipped ? `: ${plain(skipped)}` : ""}.`
       : backgroundText(deps, stored, deps.clock.now());
   return { at, ran: false, isRun: true, why, isKeptOff: false };
+}
+
+/** The hook was registered then, and is enabled since a later time. */
+async function enabledSince(deps: CommandDeps, hook: HookInfo, at: number): Promise<string | undefined> {
+  const { registeredAt, enabledAt } = deps.registry.explain(hook.id);
+  if (enabledAt === undefined || enabledAt <= at || registeredAt > at) return undefined;
+  const now = deps.clock.now();
+  const by = enabledLater(await switchesOf(deps, hook.id), at, now);
+  return `It was **disabled** then.${by || ` It was enabled ${ago(enabledAt, now)}.`}`;
 }
 
 /** A waiting run that was stored after the last recorded dispatch: a dispatch of a time is recorded when its run ends. */

@@ -223,6 +223,19 @@ hooks:
   );
 });
 
+it("a hook that was off in the file and was enabled since says so for what fired before", async () => {
+  const { ask, say } = await lab(`
+hooks:
+  - { id: off, on: inbound_claim, enabled: false, run: { shell: { command: ["true"] } } }
+  - { id: on, on: inbound_claim, run: { shell: { command: ["true"] } } }
+`);
+  await say("one", /no hook claimed it/);
+  await ask("/hooks enable off");
+  expect(first(await ask("/hooks why off"))).toMatch(
+    /^off did not run for the last inbound_claim\. It was disabled then\. \S+ enabled it .*\. Now it would run\.$/,
+  );
+});
+
 const SLOW = `import { existsSync } from "node:fs";
 const until = async (file) => {
   while (!existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 20));
