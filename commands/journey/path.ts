@@ -377,7 +377,9 @@ function endOf(deps: CommandDeps, journey: Journey, row: InboxRow): string {
     case "deleted":
       return "**deleted by its author** after handling it was given up: it is not handled again";
     case "command":
-      return row.reason ? `a command, **refused**: ${plain(row.reason)}` : "answered as a command";
+      return row.reason
+        ? `a command, **refused**: ${plain(row.reason)}`
+        : `answered as a command${mine.some(({ point }) => point === "inbound_claim") ? ` · ${asked}` : ""}`;
     case "unrouted":
       return `no hook claimed it, and no default route took it${row.reason ? ` (${plain(row.reason)})` : ""} · ${asked}${deps.registry.order("inbound_claim").length === 0 ? `; ${code("/hooks add")} shows how to write one` : ""}`;
     default:

@@ -381,6 +381,20 @@ describe("an id", () => {
   });
 });
 
+describe("START in a direct message on Telegram", () => {
+  it("is answered as a command after hooks were asked, and its path says so", async () => {
+    const { people, userId, world } = stack.telegram;
+    const dm = String(world.dmWith(userId).id);
+    const { message_id: id } = people.says("/start", { dm: true, userId });
+    const row = await rowOf("telegram", String(id), { chatId: dm });
+    await until(
+      async () =>
+        /answered as a command · inbound_claim: \d+ hooks ran/.test(bare((await run(`/hooks why ${row}`)).text)),
+      "the hooks that were asked",
+    );
+  });
+});
+
 describe("a chat of direct messages", () => {
   it("is named by its person", async () => {
     const asked = await platformOf("web").say({ chatId: "dm-3" }, "guest", "a direct message of Grace");
