@@ -71,6 +71,9 @@ export const run = defineCommand({
     if (id !== undefined && (given === "" || /^(m?\d+|d_[^:/]+)$/.test(id) || isMessageLink(id))) {
       if (context.options.reveal === true) throw revealsOne(given);
       const found = await whatHappened(deps, context, id);
+      // No message has this id, and no list such a row: the answer is about the row.
+      if (rowNumber(given) !== undefined && isNone(found))
+        return openDispatch(deps, context, await findDispatch(deps, context, given));
       return rowNumber(given) !== undefined && isOfSeveralChats(found)
         ? headed(
             `${isRemembered(context) ? `No row ${given} of ${code("/runs")} was shown to you here lately` : NOT_REMEMBERED}: the number is read as a message's id.`,
@@ -81,6 +84,9 @@ export const run = defineCommand({
     return openDispatch(deps, context, await findDispatch(deps, context, id));
   },
 });
+
+const isNone = ({ data }: CommandAnswer): boolean =>
+  typeof data === "object" && data !== null && "found" in data && data.found === false && !("places" in data);
 
 const isOfSeveralChats = ({ data }: CommandAnswer): boolean =>
   typeof data === "object" && data !== null && "places" in data && data.places !== undefined;

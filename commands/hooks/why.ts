@@ -347,11 +347,13 @@ async function neverReceived({ store }: CommandDeps, { at }: CommandContext, ask
   const ofLink = publicLinkText(asked);
   if (ofLink !== undefined)
     return answer({ text: [ofLink], data: { message: asked, found: false }, outcome: "failed" });
-  if (!isLast && (!/^[\w:./@#+=-]+$/.test(asked) || asked.startsWith("-"))) return noId(asked);
+  const isOfPlatform = /^\d+$/.test(asked) || isMessageLink(asked);
+  const isOfGateway = /^[\w:./@#+=-]+$/.test(asked) && (IS_MESSAGE.test(asked) || asked.includes(":"));
+  if (!isLast && !isOfPlatform && !isOfGateway) return noId(asked);
   // The platform never reported the id of a delivery that may have arrived.
   const conversation = at && formatAddress(at);
   const inDoubt =
-    isLast || conversation === undefined
+    !isOfPlatform || conversation === undefined
       ? undefined
       : (await store.outbox.list({ conversation, limit: RECENT_DELIVERIES })).find(isInDoubt);
   return answer({
@@ -360,10 +362,9 @@ async function neverReceived({ store }: CommandDeps, { at }: CommandContext, ask
         `If ${shown} is a message of the gateway: ${code(inDoubt.id)} was sent to this chat, and the platform did not confirm whether it arrived or under which id. ${code(`/outbox show ${inDoubt.id}`)} shows it.`,
       isLast
         ? `The gateway has no message${at ? " of this chat" : ""} on record, apart from commands: none was received, or what was received has been deleted.`
-        : `${inDoubt ? "If it is not: the gateway" : "The gateway"} knows no message, delivery or dispatch ${shown}${at && !isMessageLink(asked) ? " in this chat" : ""}: it was **never received**, or its record was deleted after the retention.`,
-      isLast
-        ? undefined
-        : "A platform may keep a message from the gateway: it was offline for too long, a permission or intent is missing, or the group has privacy mode. `/status` shows the state of each platform.",
+        : `${inDoubt ? "If it is not: the gateway" : "The gateway"} knows no message, delivery or dispatch ${shown}${at && isOfPlatform && !isMessageLink(asked) ? " in this chat" : ""}: ${isOfPlatform ? "it was **never received**, or its record was deleted after the retention" : "there never was one, or its record was deleted after the retention"}.`,
+      isOfPlatform &&
+        "A platform may keep a message from the gateway: it was offline for too long, a permission or intent is missing, or the group has privacy mode. `/status` shows the state of each platform.",
       `Name a message by ${isLast ? "" : `${code("last")}, by `}an id that ${code("/runs")} or ${code("/outbox")} shows, or give this command as a reply to it${at ? ". A platform's id is looked up in this chat only" : ""}.`,
     ],
     data: { message: asked, found: false },

@@ -564,6 +564,7 @@ describe("a message that is named as people copy it", () => {
     `https://ptb.discord.com/channels/@me/${DISCORD.chatId}/${MESSAGE}`,
     `https://discordapp.com/channels/1/${DISCORD.chatId}/${MESSAGE}`,
     `${DISCORD.chatId}-${MESSAGE}`,
+    `${DISCORD.chatId}/${MESSAGE}`,
     "https://t.me/c/2077/5/12",
     "https://t.me/c/2077/12?single",
   ])("is found by %s", async (named) => {

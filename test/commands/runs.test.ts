@@ -212,7 +212,11 @@ describe("a row of /runs by its number", () => {
     expect(await opened("/run 2", { at: { ...at, chatId: "hall" }, source: "web" })).toEqual(now);
     await desk.clock.advance(25 * 3_600_000);
     expect((await opened("/run 1"))[1]).toBe("c");
-    await expect(desk.say("/run 150", inLobby)).resolves.toMatchObject({ shown: expect.stringContaining("150") });
+    await expect(desk.say("/run 150", inLobby)).rejects.toMatchObject({
+      code: "NOT_FOUND",
+      message: 'The journal has no dispatch or run "150".',
+      hint: expect.stringContaining("has this row"),
+    });
   });
 
   it("goes before a message of the platform with the same number, which else is opened", async () => {

@@ -118,7 +118,8 @@ describe("what people type for a message", () => {
     expect(await why(`/hooks why ${row.toUpperCase()}`)).toContain(`What happened to ${row}`);
     expect(await why(`/hooks why d_${row}r mine.words`)).toContain(`mine.words and d_${row}r:`);
     expect(await ask(`/hooks why ${row}`, { replyToId: id })).toContain(`What happened to ${row}`);
-    for (const typo of [`${row},m1`, "-1"]) expect(await why(`/hooks why ${typo}`)).toContain("is no id of a message");
+    for (const typo of [`${row},m1`, "-1", "mine.words nope", "message=nope"])
+      expect(await why(`/hooks why ${typo}`)).toContain("is no id of a message");
     expect(await why("/hooks why m0")).toContain("There is no m0: the first message is m1.");
   });
 });

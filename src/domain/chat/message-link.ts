@@ -7,8 +7,8 @@ export interface LinkedMessage {
 }
 
 const IN_DISCORD = /^https:\/\/(?:(?:www|ptb|canary)\.)?discord(?:app)?\.com\/channels\/(?:\d+|@me)\/(\d+)\/(\d+)\/?$/i;
-/** Discord copies an id in this form when Shift is held. */
-const CHANNEL_AND_MESSAGE = /^(\d{15,21})-(\d{15,21})$/;
+/** Discord copies an id in this form, with `-`, when Shift is held; people write `/`, as in a link. */
+const CHANNEL_AND_MESSAGE = /^(\d{15,21})[-/](\d{15,21})$/;
 const IN_TELEGRAM_GROUP = /^https:\/\/(?:t|telegram)\.me\/c\/(\d+)\/(?:\d+\/)?(\d+)$/i;
 /** The gateway does not know public names: the link does not show which group it means. */
 const IN_PUBLIC_GROUP = /^https:\/\/(?:t|telegram)\.me\/[a-z]\w+\/(?:\d+\/)?(\d+)$/i;
