@@ -3,10 +3,11 @@
 import type { CommandSpec } from "../src/domain/chat/command.js";
 import { hasRole, type Operator } from "../src/domain/chat/identity.js";
 import { TASK_STATUSES } from "../src/domain/orchestrator/task.js";
+import type { TaskAction } from "../src/domain/orchestrator/task-actions.js";
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
-import { actOnTask, isWorker, isWorkersTurn, type TaskAction } from "./tasks/act.js";
+import { actOnTask, isWorker, isWorkersTurn } from "./tasks/act.js";
 import { addTask } from "./tasks/add.js";
 import { cancelMany, statesToCancel } from "./tasks/cancel-many.js";
 import { needTasks, type TaskDesk, textOf, withNames } from "./tasks/desk.js";
@@ -96,8 +97,8 @@ export const task = defineCommand({
       name: "id",
       summary: "The task; add: a runner or person:platform:id; list: a state, word or person; cancel: a state or all",
       type: "string",
-      complete: "open-tasks",
-      completeFor: { add: "assignees", list: "words", show: "tasks", retry: "tasks-to-retry" },
+      complete: "tasks-to-act-on",
+      completeFor: { add: "assignees", list: "words", show: "tasks" },
       words: ["open", "all", ...TASK_STATUSES],
     },
     // Third, so that words need no name: `/task add WHO TITLE`.

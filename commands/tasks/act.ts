@@ -4,6 +4,7 @@
  */
 import { hasRole, highestRole, type Operator, type Role } from "../../src/domain/chat/identity.js";
 import { OPEN_TASK_STATUSES, type Task, type TaskStatus } from "../../src/domain/orchestrator/task.js";
+import type { TaskAction } from "../../src/domain/orchestrator/task-actions.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Clock } from "../../src/lib/time/clock.js";
@@ -24,22 +25,6 @@ import {
 import { changedSince, nothingToDo } from "./meanwhile.js";
 import { nameOf, passedOn, taskData, taskLine, undeliveredText } from "./rows.js";
 import { whenOf } from "./when.js";
-
-export type TaskAction =
-  | "start"
-  | "approve"
-  | "done"
-  | "accept"
-  | "decline"
-  | "ask"
-  | "note"
-  | "cancel"
-  | "retry"
-  | "assign"
-  | "deadline"
-  | "pause"
-  | "resume"
-  | "refuse";
 
 const WORKERS: readonly string[] = ["start", "done", "decline", "ask", "note"] satisfies TaskAction[];
 
@@ -93,7 +78,7 @@ export async function actOnTask(
   const { options, operator } = context;
   // A person who may not see any task does not learn whether one exists.
   if (!WORKERS.includes(action)) context.need("operator");
-  const task = await findFor(desk, context);
+  const task = await findFor(desk, context, action);
   if (!isTheirTurn(task, operator, action)) {
     context.need("operator");
     context.need(roleToAct(desk, task, action));
@@ -176,7 +161,7 @@ async function assign(desk: TaskDesk, context: CommandContext, id: string, text:
 }
 
 /** Without a role, a person sees only their own tasks. */
-async function findFor(desk: TaskDesk, context: CommandContext): Promise<Task> {
+async function findFor(desk: TaskDesk, context: CommandContext, action: TaskAction): Promise<Task> {
   const given = textOf(context.options.id);
   const byId = given === undefined ? undefined : await desk.store.get(given);
   const mayList = given !== undefined && hasRole(context.operator.role, "viewer");
@@ -185,7 +170,7 @@ async function findFor(desk: TaskDesk, context: CommandContext): Promise<Task> {
   const found = isVisible ? stored : undefined;
   const isTheirs = found === undefined ? await hasWork(desk, context.operator) : isWorker(found, context.operator);
   if (!isTheirs) context.need("operator");
-  return found ?? needTask(desk, given, context.operator);
+  return found ?? needTask(desk, given, { operator: context.operator, action });
 }
 
 /** A person who has work is asked which task was meant. */

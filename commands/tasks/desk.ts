@@ -4,12 +4,13 @@ import { auditedNames } from "../../src/domain/chat/audited-names.js";
 import { hasRole, type Operator, type Role } from "../../src/domain/chat/identity.js";
 import type { Expectation } from "../../src/domain/orchestrator/expectation.js";
 import type { Actor, Task } from "../../src/domain/orchestrator/task.js";
+import { isPossible, participleOf, type TaskAction } from "../../src/domain/orchestrator/task-actions.js";
 import type { Store } from "../../src/domain/store.js";
 import { type CommandContext, UnclearOption } from "../../src/gateway/commands.js";
 import { HookgateError } from "../../src/lib/errors.js";
 import type { Orchestrator } from "../../src/orchestrator/orchestrator.js";
 import { missing, notFound } from "../answer.js";
-import { clip } from "../show/text.js";
+import { clip, code, plain } from "../show/text.js";
 import { whoIs } from "../show/who-is.js";
 
 export type TaskDesk = Pick<
@@ -59,6 +60,8 @@ export type Passed = "nowhere" | "reported" | "unreported";
 
 /** Tasks that are compared with a title. */
 const MAX_NAMED = 500;
+/** Tasks of which an answer has the states. */
+const MAX_LISTED = 5;
 
 export function needTasks({ tasks }: { tasks?: TaskDesk }): TaskDesk {
   if (tasks !== undefined) return tasks;
@@ -72,8 +75,12 @@ export async function withNames(deps: { tasks?: TaskDesk; store: Pick<Store, "au
   return { ...desk, nameOf: (ref) => desk.nameOf(ref) ?? (names.get(ref) || undefined) };
 }
 
-/** `operator`: without a role, other tasks are not shown. */
-export async function needTask(desk: TaskDesk, given: unknown, operator?: Operator): Promise<Task> {
+/** `operator`: without a role, other tasks are not shown. `action`: what is to be done to it; absent where it is only shown. */
+export async function needTask(
+  desk: TaskDesk,
+  given: unknown,
+  { operator, action }: { operator?: Operator; action?: TaskAction } = {},
+): Promise<Task> {
   const id = typeof given === "string" ? given.trim() : "";
   const isOutsider = operator !== undefined && operator.role === undefined;
   const where = isOutsider ? "The card of a task shows its id." : "/task list shows them.";
@@ -83,28 +90,20 @@ export async function needTask(desk: TaskDesk, given: unknown, operator?: Operat
   if (found && (!isOutsider || isTaskOf(found, operator))) return found;
   const known = isOutsider ? [] : await desk.store.list({ limit: 200 });
   const fits = isOutsider ? [] : await tasksWith(desk, id);
-  const sameTitle = withTitle(id, fits).length;
-  if (sameTitle > 1)
-    throw new UnclearOption(
-      {
-        code: "NOT_FOUND",
-        message: `${sameTitle} tasks have the title "${clip(id, 80)}".`,
-        hint: `Name the task by its id. ${where}`,
-      },
-      "id",
-      id,
-    );
-  const [fit, ...others] = fits;
-  if (fit)
-    throw new UnclearOption(
-      {
-        code: "NOT_FOUND",
-        message: `"${clip(id, 80)}" is only a part of the title of ${others.length === 0 ? `"${clip(fit.title, 80)}" (${fit.id})` : `${others.length + 1} tasks`}.`,
-        hint: `Name the task by its id or its whole title. ${where}`,
-      },
-      "id",
-      id,
-    );
+  const sameTitle = withTitle(id, fits);
+  const meant = sameTitle.length > 1 ? sameTitle : fits;
+  const [first, ...others] = meant;
+  if (first) {
+    const amount = others.length === 0 ? `"${clip(first.title, 80)}" (${first.id})` : `${meant.length} tasks`;
+    const [message, hint] =
+      meant === sameTitle
+        ? [`${amount} have the title "${clip(id, 80)}"`, `Name the task by its id. ${where}`]
+        : [
+            `"${clip(id, 80)}" is only a part of the title of ${amount}`,
+            `Name the task by its id or its whole title. ${where}`,
+          ];
+    throw unclear(meant, { message, hint, typed: id, operator, action });
+  }
   throw notFound(
     "task",
     id,
@@ -112,6 +111,37 @@ export async function needTask(desk: TaskDesk, given: unknown, operator?: Operat
     where,
     "id",
   );
+}
+
+/** The tasks that may be meant are offered; where none of them is in a state for the action, the answer has their states. */
+function unclear(
+  meant: readonly Task[],
+  about: {
+    message: string;
+    hint: string;
+    typed: string;
+    operator: Operator | undefined;
+    action: TaskAction | undefined;
+  },
+): HookgateError {
+  const { message, hint, typed, operator, action } = about;
+  const who = operator === undefined ? "" : `person:${operator.platform}:${operator.userId}`;
+  const fit = action === undefined ? meant : meant.filter((task) => isPossible(task, action, who));
+  if (fit.length > 0 || action === undefined) {
+    const facts = { code: "NOT_FOUND", message: `${message}.`, hint };
+    const among = fit.map((task) => task.id);
+    return new UnclearOption(facts, "id", typed, among);
+  }
+  const states = meant
+    .slice(0, MAX_LISTED)
+    .map(({ id, title, status }) => `- ${plain(title, 80)} is ${status.replaceAll("_", " ")}. ${code(id)}`);
+  const more = meant.length > MAX_LISTED ? [`- and ${meant.length - MAX_LISTED} more: ${code("/task list all")}`] : [];
+  const none = meant.length === 1 ? "it cannot" : "none of them can";
+  return new HookgateError({
+    code: "TASK_TRANSITION",
+    message: `${message}, and ${none} be ${participleOf(action)}.`,
+    hint: [...states, ...more].join("\n"),
+  });
 }
 
 /** By its whole title, regardless of case, when only one task has it. */

@@ -2,6 +2,7 @@
 
 import { hasRole } from "../../src/domain/chat/identity.js";
 import { saidElsewhere, type Task } from "../../src/domain/orchestrator/task.js";
+import type { TaskAction } from "../../src/domain/orchestrator/task-actions.js";
 import { lineFor } from "../../src/domain/orchestrator/task-press.js";
 import type { TaskEvent } from "../../src/domain/orchestrator/task-store.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
@@ -10,7 +11,7 @@ import { withoutUndefined } from "../../src/lib/without-undefined.js";
 import { answer, commandButton } from "../answer.js";
 import { readableReasons } from "../hooks/hook-reasons.js";
 import { ago, block, clockTime, code, plain } from "../show/text.js";
-import { isWorker, mayAct, type TaskAction } from "./act.js";
+import { isWorker, mayAct } from "./act.js";
 import { mayHear, mayHearHere, needTask, type TaskDesk, taskNamed, textOf } from "./desk.js";
 import { dueText, nameOf, readableTask, taskData, taskLine, undeliveredText } from "./rows.js";
 

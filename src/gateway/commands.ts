@@ -82,10 +82,13 @@ export interface Command extends CommandSpec {
 export class UnclearOption extends HookgateError {
   readonly option: string;
   readonly typed: string | undefined;
+  /** The only values that may be meant, where the command knows them: nothing else is offered. */
+  readonly among: readonly string[] | undefined;
 
-  constructor(facts: HookgateErrorFacts, option: string, typed?: string) {
+  constructor(facts: HookgateErrorFacts, option: string, typed?: string, among?: readonly string[]) {
     super(facts);
     this.option = option;
     this.typed = typed;
+    this.among = among;
   }
 }

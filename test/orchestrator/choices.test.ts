@@ -148,6 +148,75 @@ describe("a command that leaves out what it is about", () => {
     await app.command(`/mission cancel ${missionId}`);
   });
 
+  it("offers only tasks that a word of the title names, and gives the states when none of them can be acted on", async () => {
+    const app = await opened();
+    const done = [await app.add('/task add ok "long report a"'), await app.add('/task add ok "long report b"')];
+    for (const id of done) await app.becomes(id, "done");
+    await app.add('/task add me "Pay the invoice"');
+    await app.add('/task add me "Order parts" approve=true');
+
+    for (const [action, participle] of [
+      ["cancel", "cancelled"],
+      ["retry", "done again"],
+      ["approve", "approved"],
+    ]) {
+      const none = await asked(app, `/task ${action} long`);
+      expect(none.text).toContain(
+        `"long" is only a part of the title of 2 tasks, and none of them can be ${participle}.`,
+      );
+      for (const id of done) expect(none.text).toMatch(new RegExp(`long report [ab] is done\\. .*${id}`));
+      expect(none.text).not.toContain("Which one?");
+      expect(labels(none)).toEqual([]);
+    }
+    const one = await app.command("/task cancel report a");
+    expect(one.outcome).toBe("failed");
+
+    // Those that can be acted on are offered, and none of the others; a note can be added to any of them.
+    const open = await app.add('/task add me "long report c"');
+    await app.becomes(open, "assigned");
+    expect(labels(await asked(app, "/task cancel long"))).toEqual(["long report c · assigned"]);
+    expect(labels(await asked(app, "/task note long text=hm")).sort()).toEqual([
+      "long report a · done",
+      "long report b · done",
+      "long report c · assigned",
+    ]);
+    // Also by the same title.
+    for (const who of ["ok", "me"]) await app.add(`/task add ${who} Twice`);
+    const twice = await until(async () => {
+      const found = await asked(app, "/task cancel Twice");
+      return found.buttons?.flat().length === 1 ? found : undefined;
+    }, "one of two being done");
+    expect(labels(twice)).toEqual(["Twice · assigned"]);
+  });
+
+  it("offers for each action the tasks whose state allows it", async () => {
+    const app = await opened();
+    await app.add("/task add me A draft draft=true");
+    await app.becomes(await app.add("/task add person:web:2 Of another"), "assigned");
+    await app.becomes(await app.add("/task add me Mine"), "assigned");
+    await app.add("/task add me Waits approve=true");
+    await app.becomes(await app.add('/task add me Judged expect="when: result.ok"'), "assigned");
+
+    expect(labels(await asked(app, "/task approve"))).toEqual(["Waits · awaiting approval"]);
+    expect(labels(await asked(app, "/task start")).sort()).toEqual([
+      "A draft · draft",
+      "Judged · assigned",
+      "Mine · assigned",
+    ]);
+    expect(labels(await asked(app, "/task done")).sort()).toEqual([
+      "Judged · assigned",
+      "Mine · assigned",
+      "Of another · assigned",
+    ]);
+    for (const action of ["accept", "resume", "retry"]) {
+      const none = await asked(app, `/task ${action}`);
+      expect(none.text, action).toContain("Missing: which task.");
+      expect(labels(none), action).toEqual([]);
+    }
+    await app.command("/task pause Mine");
+    expect(labels(await asked(app, "/task resume"))).toEqual(["Mine · paused"]);
+  });
+
   it("shows on its buttons where the choices differ", async () => {
     const app = await opened();
     const title = "Write the monthly report of the support team for";

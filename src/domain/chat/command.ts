@@ -22,7 +22,7 @@ export type ChoiceList =
   | "commands"
   | "tasks"
   | "open-tasks"
-  | "tasks-to-retry"
+  | "tasks-to-act-on"
   | "assignees"
   | "missions"
   | "open-missions"

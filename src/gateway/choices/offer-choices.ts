@@ -20,12 +20,14 @@ export interface Unclear {
   option: string;
   /** The text that was written for the option, if any. */
   typed?: string | undefined;
+  /** The only values that may be meant. */
+  among?: readonly string[] | undefined;
 }
 
 /** Undefined when there is nothing to choose from. */
 export async function offerChoices(
   command: Command,
-  { error, option: name, typed }: Unclear,
+  { error, option: name, typed, among }: Unclear,
   asking: Asking,
   commands: CommandTable,
   deps: Deps,
@@ -33,12 +35,13 @@ export async function offerChoices(
   const option = command.options.find((one) => one.name === name);
   const list = option && listOf(option, asking.given);
   if (list === undefined) return undefined;
-  const all = await valuesOf(list, asking, commands, deps);
+  const named = among?.slice(0, MOST + 1);
+  const all = await valuesOf(list, { ...asking, named }, commands, deps);
   // A message that asks "Did you mean" offers that, and nothing else.
   const meant = all.filter(({ value }) => value === error.meant).slice(0, 1);
   // A letter or two are somewhere in many names.
   const isTooShort = NAMED.has(list) && (typed?.length === 1 || typed?.length === 2);
-  const fitting = isTooShort ? [] : best(all, typed ?? "", MOST + 1);
+  const fitting = named ? all : isTooShort ? [] : best(all, typed ?? "", MOST + 1);
   const similar = fitting.length > 0 ? fitting : near(all, typed ?? "");
   // Names unlike the typed one are no help. For running work, the newest may be meant.
   const found =

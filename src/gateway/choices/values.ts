@@ -4,7 +4,8 @@ import { auditedNames } from "../../domain/chat/audited-names.js";
 import type { Choice, ChoiceList, OptionSpec, OptionValue } from "../../domain/chat/command.js";
 import type { Operator } from "../../domain/chat/identity.js";
 import { isGateOpen, type Mission, OPEN_MISSION_STATUSES } from "../../domain/orchestrator/mission.js";
-import { OPEN_TASK_STATUSES, type Task, type TaskStatus } from "../../domain/orchestrator/task.js";
+import { OPEN_TASK_STATUSES, type Task } from "../../domain/orchestrator/task.js";
+import { isPossible, offeredStatuses } from "../../domain/orchestrator/task-actions.js";
 import type { Deps } from "../deps.js";
 import type { CommandTable } from "../inbound/parse-command.js";
 import { LETTERS, letters } from "./letters.js";
@@ -16,6 +17,8 @@ export interface Asking {
   operator: Operator;
   /** The other options of the line. */
   given: Readonly<Record<string, OptionValue>>;
+  /** Of lists of tasks and missions: these ids, and no others. */
+  named?: readonly string[] | undefined;
 }
 
 /** The list that an option's values come from, given the line so far. */
@@ -26,12 +29,12 @@ export function listOf({ complete, completeFor }: OptionSpec, given: Asking["giv
 
 export async function valuesOf(
   list: ChoiceList,
-  { operator, given }: Asking,
+  { operator, given, named }: Asking,
   commands: CommandTable,
   { registry, store, offers }: Deps,
 ): Promise<Choice[]> {
   // Without a role one is shown one's own tasks, and nothing else.
-  if (operator.role === undefined && list !== "open-tasks") return [];
+  if (operator.role === undefined && list !== "tasks-to-act-on") return [];
   const hooks = () => registry.list().map(({ id, hook }) => ({ name: `${id} · ${hook}`, value: id }));
   const points = () => registry.points.map((point) => same(point.name));
   switch (list) {
@@ -56,11 +59,11 @@ export async function valuesOf(
     case "policies":
       return offers.policies();
     case "tasks":
-      return taskChoices(await store.tasks.list({ limit: NEWEST }), offers);
+      return taskChoices(await tasksNamed(named, store, () => store.tasks.list({ limit: NEWEST })), offers);
     case "open-tasks":
-      return taskChoices(await openTasksFor(operator, store), offers);
-    case "tasks-to-retry":
-      return taskChoices(await store.tasks.list({ status: TASKS_TO_RETRY, limit: NEWEST }), offers);
+      return taskChoices(await store.tasks.list({ status: OPEN_TASK_STATUSES, limit: NEWEST }), offers);
+    case "tasks-to-act-on":
+      return taskChoices(await tasksNamed(named, store, () => tasksToActOn(operator, given.action, store)), offers);
     case "missions":
       return (await store.missions.rows.list({ limit: NEWEST })).map(missionChoice);
     case "open-missions":
@@ -100,17 +103,29 @@ export async function valuesOf(
   }
 }
 
-const TASKS_TO_RETRY: readonly TaskStatus[] = ["failed", "blocked", "review", "cancelled"];
-
 const words = (status: string) => status.replaceAll("_", " ");
 export const same = (value: string): Choice => ({ name: value, value });
 
-/** The open tasks that this person may see; the person's own come first. */
-async function openTasksFor({ role, platform, userId }: Operator, { tasks }: Deps["store"]): Promise<Task[]> {
-  const open = await tasks.list({ status: OPEN_TASK_STATUSES, limit: NEWEST });
+async function tasksNamed(
+  ids: readonly string[] | undefined,
+  { tasks }: Deps["store"],
+  otherwise: () => Promise<Task[]>,
+): Promise<Task[]> {
+  if (ids === undefined) return otherwise();
+  return (await Promise.all(ids.map((id) => tasks.get(id)))).filter((task) => task !== undefined);
+}
+
+/** The tasks that this person may see and for which the action is possible; the person's own come first. */
+async function tasksToActOn(
+  { role, platform, userId }: Operator,
+  action: OptionValue | undefined,
+  { tasks }: Deps["store"],
+): Promise<Task[]> {
   const ref = `person:${platform}:${userId}`;
-  const own = open.filter(({ owner }) => owner === ref);
-  return role === undefined ? own : [...own, ...open.filter(({ owner }) => owner !== ref)];
+  const found = await tasks.list({ status: offeredStatuses(action), limit: NEWEST });
+  const fit = found.filter((task) => isPossible(task, String(action), ref));
+  const own = fit.filter(({ owner }) => owner === ref);
+  return role === undefined ? own : [...own, ...fit.filter(({ owner }) => owner !== ref)];
 }
 
 /** Tasks with the same title differ by the person or runner that has them. */

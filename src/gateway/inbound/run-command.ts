@@ -85,8 +85,8 @@ async function run(call: Call, deps: Deps): Promise<CommandAnswer> {
   } catch (error) {
     if (error instanceof Refused) return refusal(command, error.role, operator, error.why);
     if (error instanceof UnclearOption) {
-      const { option, typed } = error;
-      const offered = await choices(call, { error, option, typed }, parsed.options, deps);
+      const { option, typed, among } = error;
+      const offered = await choices(call, { error, option, typed, among }, parsed.options, deps);
       if (offered) return offered;
     }
     const isExpected = error instanceof HookgateError;
