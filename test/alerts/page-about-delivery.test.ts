@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { parseAddress } from "../../src/domain/chat/address.js";
 import { LoopbackPlatform } from "../gateway/loopback-adapter.js";
-import { ANN, MINUTE, ROOM, type Watch, watch } from "./watch.js";
+import { ANN, HOUR, MINUTE, ROOM, type Watch, watch } from "./watch.js";
 
 const OTHER_OPS = "other:bot:ops";
 const TITLE = "Messages wait for an operator";
@@ -87,6 +87,13 @@ async function raised(answers: {
   return { on, other };
 }
 
+const lose = (on: Watch) =>
+  on.rig.gateway.send(
+    { platform: "loop", botId: "bot", chatId: "elsewhere" },
+    { text: "hello" },
+    { cause: { kind: "api", id: "y", depth: 0 } },
+  );
+
 const about = (posted: { text: string }[]) =>
   posted.map(({ text }) => text).filter((text) => text.includes(TITLE) && text.includes("Escalated: step 1 of 1"));
 
@@ -128,6 +135,16 @@ it("a page says how many messages wait, and for which chat", async () => {
   const [alert] = await on.alerts.list({ open: true, limit: 1 });
   const details = JSON.stringify(await on.alerts.details(alert?.id ?? "", ROOM));
   expect(details).toMatch(/"History","value":"[^"]* fired: 1 held, since <t:/);
+  // As its card and its page.
+  expect(details).toContain('"title":"⚠️ Messages wait for an operator"');
+});
+
+it("of more messages than are read, the time of the oldest is not given", async () => {
+  const { on } = await raised({});
+  for (let n = 0; n < 20; n++) await lose(on);
+  await pass(on, MINUTE);
+  const [alert] = await on.alerts.list({ open: true, limit: 1 });
+  expect(alert?.signal.reason).toMatch(/^20 given up, 1 held\. Chats: /);
 });
 
 it("a message that is lost later pages people again, also when an operator has the alert", async () => {
@@ -137,25 +154,21 @@ it("a message that is lost later pages people again, also when an operator has t
   await pass(on, MINUTE);
   // Its page shows who has it.
   expect(about(on.posted(ROOM))).toEqual([]);
-  const send = () =>
-    on.rig.gateway.send(
-      { platform: "loop", botId: "bot", chatId: "elsewhere" },
-      { text: "hello" },
-      { cause: { kind: "api", id: "y", depth: 0 } },
-    );
   const shown = () => on.posted(ROOM).filter(({ text }) => text.includes(TITLE) && !text.includes("step 1"));
   const before = shown().length;
   // They go on and on; within `reopen_within` (10 min) they belong to the same trouble.
   for (let minute = 0; minute < 8; minute++) {
-    await send();
+    await lose(on);
     await pass(on, MINUTE);
   }
   expect([about(on.posted(ROOM)), shown().length]).toEqual([[], before]);
   for (let minute = 0; minute < 3; minute++) {
-    await send();
+    await lose(on);
     await pass(on, MINUTE);
   }
-  expect(about(on.posted(ROOM))).toEqual([expect.stringMatching(/\d+ given up, 1 held.*elsewhere/)]);
+  expect(about(on.posted(ROOM))).toEqual([
+    expect.stringMatching(/\d+ given up, 1 held, the oldest since <t:.*elsewhere/),
+  ]);
   // Its card is a new message, too: there may be no steps.
   expect(shown()).toHaveLength(before + 1);
   // For those that were lost since then once more, and no more: the earlier page shows that it has ended.
@@ -166,15 +179,41 @@ it("a message that is lost later pages people again, also when an operator has t
 it("messages that are lost all the time do not put its steps off", async () => {
   const { on } = await raised({ after: "20m" });
   for (let minute = 0; minute < 19; minute++) {
-    await on.rig.gateway.send(
-      { platform: "loop", botId: "bot", chatId: "elsewhere" },
-      { text: "hello" },
-      { cause: { kind: "api", id: "y", depth: 0 } },
-    );
+    await lose(on);
     await pass(on, MINUTE);
   }
   await pass(on, MINUTE / 2);
   expect(about(on.posted())).not.toEqual([]);
+});
+
+it("a message that is given up before it is handled pages people again, too", async () => {
+  const { on } = await raised({});
+  const [known] = await on.alerts.list({ open: true, limit: 5 });
+  await on.alerts.act(known?.id as string, { kind: "ack" }, ANN);
+  // Its condition has no answer, so that the message is given up at once.
+  on.rig.registry.registerClaiming("inbound_claim", () => ({ handled: true }), {
+    id: "strict",
+    failurePolicy: "fail-closed",
+    match: { when: 'payload.message.threadId == "5"' },
+  });
+  await on.rig.say("help", { messageId: "m1" });
+  await pass(on, 12 * MINUTE);
+  expect(about(on.posted(ROOM))).toEqual([expect.stringMatching(/1 held, 1 not handled, the oldest since <t:/)]);
+});
+
+it("a silence that keeps the alert quiet keeps it so when more are lost", async () => {
+  const { on } = await raised({});
+  const [known] = await on.alerts.list({ open: true, limit: 5 });
+  await on.alerts.silences.add(["kind=letters"], HOUR, "moving", ANN);
+  await pass(on, MINUTE);
+  const before = on.posted().length;
+  await lose(on);
+  await pass(on, 12 * MINUTE);
+  const open = await on.alerts.list({ open: true, limit: 5 });
+  expect(open.map(({ id, state, signal }) => [id, state, signal.reason.slice(0, 19)])).toEqual([
+    [known?.id, "silenced", "1 given up, 1 held,"],
+  ]);
+  expect(on.posted()).toHaveLength(before);
 });
 
 const cards = (on: Watch) => on.posted(ROOM).filter(({ text }) => text.includes(TITLE) && text.includes("1 held"));
@@ -186,11 +225,7 @@ it("a page that was lost pages people again only when no other message called th
   expect(cards(replaced)).toHaveLength(1);
   expect(about(replaced.posted())).toEqual([]);
   // Another message waits besides: it is a reason.
-  await replaced.rig.gateway.send(
-    { platform: "loop", botId: "bot", chatId: "elsewhere" },
-    { text: "hello" },
-    { cause: { kind: "api", id: "y", depth: 0 } },
-  );
+  await lose(replaced);
   await pass(replaced, 2 * MINUTE);
   expect(about(replaced.posted(ROOM))).toHaveLength(1);
 });

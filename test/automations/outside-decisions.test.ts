@@ -95,6 +95,20 @@ test("it may change words, keep what the message has, and add links", async () =
   await until(async () => (await live.room()).join() === "changed", "the message");
 });
 
+test("a server may not send a file of a message twice", async () => {
+  const { live, answer } = await deciding("message_sending");
+  const file = fileOf(join(live.folder, "hookgate.yaml"));
+  answer({ message: { text: "changed", attachments: [file, file] } });
+  await live.app.gateway.send(ROOM, { text: "hello", attachments: [file] }, { cause });
+  expect(await live.ended("asks")).toMatchObject({
+    status: "failed",
+    statusReason: expect.stringContaining("attach what the gateway would read"),
+  });
+  answer({ message: { text: "changed", attachments: [file] } });
+  await live.app.gateway.send(ROOM, { text: "once", attachments: [file] }, { cause });
+  await until(async () => (await live.runs("asks")).some(({ status }) => status === "succeeded"), "it sent once");
+});
+
 test("a model that is asked about a message may not attach a file of this machine, and what it gave is not sent", async () => {
   const model = new LLMock({ port: 0 });
   await model.start();
@@ -235,7 +249,13 @@ test("a file of a Discord message is never one of this machine", () => {
 });
 
 function fileOf(path: string) {
-  return { type: "file", ref: "x", url: pathToFileURL(path).href, mimeType: "text/plain", filename: "stolen.txt" };
+  return {
+    type: "file" as const,
+    ref: "x",
+    url: pathToFileURL(path).href,
+    mimeType: "text/plain",
+    filename: "stolen.txt",
+  };
 }
 
 function page(url: string) {

@@ -688,4 +688,5 @@ hooks: [{ id: shut, on: inbound_claim, on_failure: closed, run: { shell: { sh: "
   expect(await ask("/replay 1")).not.toContain("you saw here lately");
   expect(await ask("/run shut")).toContain('"shut" is a hook, and not a dispatch or run.');
   expect(await ask("/run t_m5")).toContain('"t_m5" is the id of a task, and not a dispatch or run.');
+  expect(await ask("/run al_5")).toContain('"al_5" is the id of an alert, and not a dispatch or run.');
 });

@@ -38,6 +38,38 @@ it("an acknowledgement whose answer is lost is not reported as missing", async (
   expect(logger.lines.join()).not.toContain("could not be acknowledged");
 });
 
+it("a stop waits for an event on its way to the disk and its acknowledgement, and for all completions", async () => {
+  const gateway = new RecordingGateway();
+  const gates = new Map<string, () => void>();
+  const held = (what: string) => new Promise<void>((open) => gates.set(what, open));
+  gateway.beforeStore = (event) => (event.kind === "command" ? held("command") : undefined);
+  gateway.complete = async (query) => {
+    await held(query.typed);
+    return [{ name: query.typed, value: query.typed }];
+  };
+  const rig = await start({ gateway });
+  const completions = ["one", "two"].map((typed) => fake.people.completes("status", "id", typed));
+  const { token } = fake.people.slash("status");
+  await until(() => gates.size === 3, "all three under way");
+  let hasStopped = false;
+  const stopped = rig.stop().then(() => {
+    hasStopped = true;
+  });
+  // Each ends a turn of the network later than the one before it.
+  for (const what of ["command", "one", "two"]) {
+    await (await fetch(fake.apiUrl)).text();
+    expect(hasStopped).toBe(false);
+    gates.get(what)?.();
+  }
+  await stopped;
+  expect(gateway.stored.map(({ kind }) => kind)).toEqual(["command"]);
+  expect(await fake.people.answerTo(token, 0)).toMatchObject({ type: 5 });
+  expect(await Promise.all(completions)).toEqual([
+    [expect.objectContaining({ value: "one" })],
+    [expect.objectContaining({ value: "two" })],
+  ]);
+});
+
 describe("a broken connection", () => {
   it("is resumed, and what was said meanwhile arrives once, in order", async () => {
     const rig = await start();

@@ -41,6 +41,13 @@ it("a plan that is right is read whole, from YAML and from JSON alike", () => {
   expect(json).toMatchObject({ id: "nightly", plan: yaml.plan });
 });
 
+it("a deadline that no clock takes is refused", () => {
+  const withDeadline = (deadline: string) => read(GOOD.replace("deadline: 4h", `deadline: "${deadline}"`));
+  const refusal = [[3, expect.stringContaining("of at most 36525d, or a time before the year 2200")]];
+  for (const late of ["36526d", "2200-01-02T00:00:00Z"]) expect(problems(withDeadline(late))).toEqual(refusal);
+  for (const last of ["36525d", "2199-12-31T00:00:00Z"]) expect(problems(withDeadline(last))).toEqual([]);
+});
+
 it("everything that is wrong is told at once, each with its line, as one reads the file", () => {
   const file = read(`titel: Nightly
 schedule: "99 * * * *"
