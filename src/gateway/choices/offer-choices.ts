@@ -52,7 +52,7 @@ export async function offerChoices(
   const listed = meant.length > 0 ? undefined : shown;
   const hint = [...(listed ? ["Which one?", ...listed.map(plainLine)] : []), more, error.hint];
   const hintText = hint.filter((part) => part !== undefined).join("\n");
-  const labels = labelsOf(shown.map(wordsOf));
+  const labels = withIdsOf(shown, labelsOf(shown.map(wordsOf)));
   return {
     message: {
       text: [
@@ -110,6 +110,17 @@ function labelsOf(words: readonly string[]): string[] {
     words.some((one) => [...one].length > SEEN) && cut > SEEN / 3 && words.every((one) => one.length > cut);
   return words.map((one) => shortened(isHidden ? `…${one.slice(cut)}` : one, MAX_LABEL));
 }
+
+/** Choices with the same words differ by the end of their ids, which the answer has in full. */
+function withIdsOf(choices: readonly Choice[], labels: readonly string[]): string[] {
+  return labels.map((label, index) => {
+    if (labels.filter((one) => one === label).length === 1) return label;
+    const end = ` · …${choices[index]?.value.slice(-ID_END)}`;
+    return `${shortened(label, MAX_LABEL - end.length)}${end}`;
+  });
+}
+
+const ID_END = 5;
 
 function button(command: Command, options: Readonly<Record<string, OptionValue>>, label: string): Button {
   return {
