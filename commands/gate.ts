@@ -1,10 +1,10 @@
 /** `/gate list|release`: quality gates that hold missions up. */
 
 import { highestRole, type Role } from "../src/domain/chat/identity.js";
-import { isGateOpen, type Mission, OPEN_MISSION_STATUSES } from "../src/domain/orchestrator/mission.js";
+import { isGateOpen, isMissionOver, type Mission, OPEN_MISSION_STATUSES } from "../src/domain/orchestrator/mission.js";
 import { groupsBefore } from "../src/domain/orchestrator/plan.js";
 import type { CommandAnswer, CommandContext } from "../src/gateway/commands.js";
-import { answer, badUsage, missing, notFound, word } from "./answer.js";
+import { answer, notFound, word } from "./answer.js";
 import { defineCommand } from "./define.js";
 import type { CommandDeps } from "./deps.js";
 import { readableReasons } from "./hooks/hook-reasons.js";
@@ -50,11 +50,11 @@ async function list(deps: CommandDeps, context: CommandContext): Promise<Command
   const missions =
     options.mission === undefined
       ? await missionsOf(deps).list({ status: OPEN_MISSION_STATUSES, limit: REACH })
-      : [await findMission(deps, options.mission, "mission")];
+      : [await findMission(deps, options.mission, { option: "mission" })];
   const found = missions.flatMap((mission) =>
     readableReasons(context, mission.gates).map((one) => ({ mission, gate: one })),
   );
-  const shut = found.filter((one) => one.gate.verdict !== undefined && !isGateOpen(one.gate));
+  const shut = found.filter((one) => isShut(one.gate));
   const shown = options.mission === undefined ? shut : found;
   const lines = shown.map(
     ({ mission, gate: one }) => `- ${gateLine(one)}: ${plain(mission.title)} ${code(mission.id)}`,
@@ -80,15 +80,18 @@ function releaseButton(mission: Mission, name: string) {
 }
 
 async function release(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  const found = await findMission(deps, context.options.mission, "mission");
+  const found = await findMission(deps, context.options.mission, { option: "mission", wanted: TO_RELEASE });
   const { gate: name, reason } = context.options;
   const names = found.gates.map((one) => one.name);
   const shut = found.gates.find((one) => one.name === name);
-  if (typeof name !== "string" || name === "")
-    throw missing("which gate", `The gates of ${found.id}: ${names.join(", ") || "none"}.`, "gate");
+  if (typeof name !== "string" || name === "") return whichGate(context, found);
   if (shut === undefined) throw notFound("gate", name, names, `/gate list ${found.id} shows them.`, "gate");
   if (typeof reason !== "string" || reason.trim() === "")
-    throw badUsage("Missing: why it may open.", `/gate release ${found.id} ${name} and the reason.`);
+    return asking(found, {
+      message: "Missing: why it may open.",
+      hint: `/gate release ${found.id} ${name} and the reason.`,
+      gates: isShut(shut) ? [shut] : [],
+    });
   context.need(await roleToRelease(deps, found, shut.group));
   const mission = await missionsOf(deps).release(found.id, name, {
     by: whoIs(context.operator),
@@ -101,6 +104,35 @@ async function release(deps: CommandDeps, context: CommandContext): Promise<Comm
     data: { missionId: mission.id, gate: mission.gates.find((one) => one.name === name) },
   });
 }
+
+/** Released gates and those that open by themselves are no choice; the button of the others asks for the reason. */
+function whichGate(context: CommandContext, mission: Mission): CommandAnswer {
+  const lines = readableReasons(context, mission.gates).map((one) => `- ${gateLine(one)}`);
+  return asking(mission, {
+    message: `Missing: which gate of ${plain(mission.title)}.`,
+    hint: lines.length === 0 ? "It has no gates." : lines.join("\n"),
+    gates: mission.gates.filter(isShut),
+  });
+}
+
+function asking(
+  mission: Mission,
+  { message, hint, gates }: { message: string; hint: string; gates: Mission["gates"] },
+): CommandAnswer {
+  return answer({
+    text: [`✗ ${message} ${code(mission.id)}`, hint],
+    data: { error: { code: "BAD_USAGE", message, hint }, choices: gates.map(({ name }) => ({ value: name, name })) },
+    buttons: gates.slice(0, 5).map((one) => [releaseButton(mission, one.name)]),
+    outcome: "failed",
+  });
+}
+
+const isShut = (one: Mission["gates"][number]): boolean => one.verdict !== undefined && !isGateOpen(one);
+
+const TO_RELEASE = {
+  isPossible: ({ status, gates }: Mission) => !isMissionOver(status) && gates.some(isShut),
+  participle: "released, because no gate is shut",
+};
 
 /**
  * Opening a gate sets aside the results of its group, and starts the groups behind it up to the next gates: this takes the role of every

@@ -23,7 +23,7 @@ export const mission = defineCommand({
   options: [
     {
       name: "id",
-      summary: "run: a plan; else a mission, or a plan for its newest one; list: a status or a plan",
+      summary: "run: a plan; else a mission by id or title, or a plan for its newest one; list: a status or a plan",
       type: "string",
       complete: "missions",
       completeFor: { run: "plans", cancel: "open-missions", retry: "open-missions", plans: "words" },

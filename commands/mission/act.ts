@@ -1,7 +1,7 @@
 /** `/mission run|cancel|retry`. */
 
 import type { Role } from "../../src/domain/chat/identity.js";
-import type { Mission } from "../../src/domain/orchestrator/mission.js";
+import { isMissionOver, type Mission } from "../../src/domain/orchestrator/mission.js";
 import type { CommandAnswer, CommandContext } from "../../src/gateway/commands.js";
 import { answer, choosing, commandButton, missing } from "../answer.js";
 import type { CommandDeps } from "../deps.js";
@@ -67,7 +67,8 @@ async function roleToRun(deps: CommandDeps, planId: string): Promise<Role> {
 }
 
 export async function cancelMission(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  const { id, title } = await findMission(deps, context.options.id);
+  const wanted = { isPossible: ({ status }: Mission) => !isMissionOver(status), participle: "cancelled" };
+  const { id, title } = await findMission(deps, context.options.id, { wanted });
   const { reason } = context.options;
   const mission = await missionsOf(deps).cancel(id, {
     by: whoIs(context.operator),
@@ -80,7 +81,8 @@ export async function cancelMission(deps: CommandDeps, context: CommandContext):
 }
 
 export async function retryMission(deps: CommandDeps, context: CommandContext): Promise<CommandAnswer> {
-  const { id, title } = await findMission(deps, context.options.id);
+  const wanted = { isPossible: ({ hold }: Mission) => hold !== undefined, participle: "retried" };
+  const { id, title } = await findMission(deps, context.options.id, { wanted });
   const mission = await missionsOf(deps).retry(id, whoIs(context.operator));
   return answer({
     text: [`Retrying **${plain(title)}** from where it was vetoed. ${code(id)}`],

@@ -127,7 +127,10 @@ describe("a command that leaves out what it is about", () => {
     const { missions } = (await app.command("/mission list")).data as { missions: { id: string }[] };
     const missionId = missions[0]?.id;
     expect(labels(await asked(app, "/mission cancel"))).toEqual(["Release · running"]);
-    expect(labels(await asked(app, `/gate release ${missionId}`))).toEqual(["good · Release"]);
+    // Its gate is not reached yet.
+    const gates = await asked(app, `/gate release ${missionId}`);
+    expect(gates.text).toMatch(/Missing: which gate of Release\.[\s\S]*not reached yet/);
+    expect(labels(gates)).toEqual([]);
     expect(labels(await asked(app, "/schedule add cron=@daily"))).toEqual(["Release"]);
     await app.command('/schedule add release cron="@daily" name=nightly');
     expect(labels(await asked(app, "/schedule pause"))).toEqual(["nightly · release at @daily"]);
@@ -215,6 +218,80 @@ describe("a command that leaves out what it is about", () => {
     }
     await app.command("/task pause Mine");
     expect(labels(await asked(app, "/task resume"))).toEqual(["Mine · paused"]);
+  });
+
+  it("offers only missions that a title names and gates that are shut, and asks for the reason of a release", async () => {
+    const app = await opened();
+    const plan = {
+      title: "Release it",
+      groups: [
+        {
+          name: "build",
+          tasks: [{ id: "test", title: "Test it", assignTo: "ok", expectations: [{ when: "result.exitCode == 5" }] }],
+          gate: { name: "good", allPassed: true },
+        },
+        { name: "ship", tasks: [{ id: "upload", assignTo: "me" }] },
+      ],
+    };
+    writeFileSync(join(app.folder, "missions/weekly.yaml"), JSON.stringify(plan).replace('"me"', '"person:web:1"'));
+    const ids: string[] = [];
+    for (let run = 0; run < 3; run++) {
+      const { data } = await app.command("/mission run weekly");
+      const { id } = data as { id: string };
+      ids.push(id);
+      const shut = async () => (await app.command(`/mission show ${id}`)).data as { status: string };
+      await until(async () => (await shut()).status === "held", "the shut gate");
+    }
+    const [first = "", second = "", third = ""] = ids;
+    const end = (id: string) => `Release it · held · …${id.slice(-5)}`;
+    await app.command(`/gate release ${first} good it may`);
+    expect(labels(await asked(app, "/gate release")).sort()).toEqual([end(second), end(third)].sort());
+
+    // Tasks and missions of one plan differ by the ends of their ids.
+    const titled = await asked(app, '/mission show "release IT"');
+    expect(titled.text).toContain('3 missions have the title "release IT".');
+    expect(new Set(labels(titled)).size).toBe(3);
+    expect(new Set(labels(await asked(app, '/task retry "Test it"'))).size).toBe(3);
+
+    // The newest mission of the plan is meant.
+    for (const line of ["/gate release weekly", "/gate release weekly good", `/gate release ${third}`]) {
+      const which = await asked(app, line);
+      expect(which.text, line).toContain("✗ Missing: ");
+      expect(which.text, line).toContain(third);
+      expect(labels(which), line).toEqual(["Release good"]);
+    }
+    const which = await asked(app, "/gate release weekly");
+    const press = () =>
+      app.api("POST", `/messages/${which.id}/press`, {
+        token: which.buttons?.[0]?.[0]?.token,
+        nonce: nonce(),
+      }) as Promise<{ form?: { fields: { id: string }[] }; token: string }>;
+    const form = await press();
+    expect(form.form?.fields.map(({ id }) => id)).toEqual(["reason"]);
+    await app.api("POST", `/messages/${which.id}/press`, {
+      token: form.token,
+      nonce: nonce(),
+      values: { reason: "looked at by hand" },
+    });
+    await until(
+      async () => JSON.stringify((await app.command(`/mission show ${third}`)).data).includes("looked at by hand"),
+      "the release",
+    );
+    expect((await app.command(`/gate release ${third}`)).text).toContain("was released by");
+    expect(labels(await asked(app, `/gate release ${third}`))).toEqual([]);
+    expect(labels(await asked(app, '/gate release "Release it"'))).toEqual(["Release it · held"]);
+
+    for (const id of ids) await app.command(`/mission cancel ${id}`);
+    await until(
+      async () => (await app.command('/mission cancel "Release it"')).text.includes("none of them can be cancelled."),
+      "the end of all",
+    );
+    await app.command("/mission run release");
+    const over = await asked(app, '/mission cancel "lease it"');
+    expect(over.text).toContain('"lease it" is only a part of the title of 3 missions, and none of them can be');
+    expect(over.text).toContain(`Release it is cancelled. ${first}`);
+    expect(labels(over)).toEqual([]);
+    expect(labels(await asked(app, "/mission retry"))).toEqual([]);
   });
 
   it("shows on its buttons where the choices differ", async () => {

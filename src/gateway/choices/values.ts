@@ -3,7 +3,7 @@ import { stateWord } from "../../domain/alerts/alert.js";
 import { auditedNames } from "../../domain/chat/audited-names.js";
 import type { Choice, ChoiceList, OptionSpec, OptionValue } from "../../domain/chat/command.js";
 import type { Operator } from "../../domain/chat/identity.js";
-import { isGateOpen, type Mission, OPEN_MISSION_STATUSES } from "../../domain/orchestrator/mission.js";
+import { type GateState, isGateOpen, type Mission, OPEN_MISSION_STATUSES } from "../../domain/orchestrator/mission.js";
 import { OPEN_TASK_STATUSES, type Task } from "../../domain/orchestrator/task.js";
 import { isPossible, offeredStatuses } from "../../domain/orchestrator/task-actions.js";
 import type { Deps } from "../deps.js";
@@ -17,7 +17,7 @@ export interface Asking {
   operator: Operator;
   /** The other options of the line. */
   given: Readonly<Record<string, OptionValue>>;
-  /** Of lists of tasks and missions: these ids, and no others. */
+  /** The only ids that lists of tasks and missions have then. */
   named?: readonly string[] | undefined;
 }
 
@@ -65,9 +65,8 @@ export async function valuesOf(
     case "tasks-to-act-on":
       return taskChoices(await tasksNamed(named, store, () => tasksToActOn(operator, given.action, store)), offers);
     case "missions":
-      return (await store.missions.rows.list({ limit: NEWEST })).map(missionChoice);
     case "open-missions":
-      return (await store.missions.rows.list({ status: OPEN_MISSION_STATUSES, limit: NEWEST })).map(missionChoice);
+      return (await missionsToOffer(list, { named, action: given.action }, store)).map(missionChoice);
     case "gates":
       return gatesOf(await store.missions.rows.list({ status: OPEN_MISSION_STATUSES, limit: NEWEST }), given.mission);
     case "schedules":
@@ -169,11 +168,27 @@ async function auditedPeople(store: Deps["store"]): Promise<Choice[]> {
   }));
 }
 
-/** The gates of the mission that the line names, else of all; shut ones first. */
+/** Those of the ids that are given, else those for which the action is possible. */
+async function missionsToOffer(
+  list: "missions" | "open-missions",
+  { named, action }: { named: readonly string[] | undefined; action: OptionValue | undefined },
+  { missions }: Deps["store"],
+): Promise<Mission[]> {
+  if (named !== undefined)
+    return (await Promise.all(named.map((id) => missions.rows.get(id)))).flatMap((row) => (row ? [row.mission] : []));
+  const status = list === "open-missions" ? { status: OPEN_MISSION_STATUSES } : {};
+  const found = await missions.rows.list({ ...status, limit: NEWEST });
+  if (action === "retry") return found.filter(({ hold }) => hold !== undefined);
+  return action === "release" ? found.filter(({ gates }) => gates.some(isShut)) : found;
+}
+
+const isShut = (gate: GateState): boolean => gate.verdict !== undefined && !isGateOpen(gate);
+
+/** The shut gates of the mission that the line names, by its plan the newest one; else of all. */
 function gatesOf(missions: readonly Mission[], named: OptionValue | undefined): Choice[] {
-  const meant = missions.filter(({ id, planId }) => named === undefined || id === named || planId === named);
-  const gates = meant.flatMap(({ title, gates: all }) => all.map((gate) => ({ title, gate })));
-  const isShut = ({ gate }: (typeof gates)[number]) => gate.verdict !== undefined && !isGateOpen(gate);
-  const sorted = [...gates.filter(isShut), ...gates.filter((one) => !isShut(one))];
-  return sorted.map(({ title, gate }) => ({ name: `${gate.name} · ${titled(title)}`, value: gate.name }));
+  const meant = missions.find(({ id, planId }) => id === named || planId === named);
+  const some = named === undefined ? missions : meant === undefined ? [] : [meant];
+  return some.flatMap(({ title, gates }) =>
+    gates.filter(isShut).map((gate) => ({ name: `${gate.name} · ${titled(title)}`, value: gate.name })),
+  );
 }
