@@ -17,7 +17,7 @@ export const qualitySla = ownPoint({
     policyId: z.string(),
   }),
   summary:
-    "Fires when an SLA clock warns, is violated or was met; once each. `before` may veto the announcement, `after` runs when the alert is raised.",
+    "Fires when an SLA clock warns, is violated or was met; once each. `percentUsed` is a fraction: 0.8 is 80 %. `before` may veto the announcement, `after` runs when the alert is raised.",
   example: {
     entityId: "t_1",
     entityType: "task",
