@@ -40,6 +40,8 @@ it("every message has its run, which has ended, and is done once where it was no
     await started.ready();
   }
   await until(() => said.every((text) => lines("log").includes(text)), "every message noted");
+  // A program notes before it ends: a stop in between leaves its run to the next start.
+  await until(() => started.runs("noter").every(({ status }) => status === "succeeded"), "the end of every run");
   await started.stop();
   const runs = started.runs("noter");
   expect(runs.map(({ status }) => status)).toEqual(said.map(() => "succeeded"));

@@ -904,6 +904,7 @@ test("a guard that gates keep from running is a warning, and other hooks with ga
 test("a variable's name where no shell reads it is a warning", async () => {
   const posts = (id: string, http: object) => ({ id, trigger: "manual", run: { http } });
   const runs = (id: string, env: object) => ({ id, trigger: "manual", run: { shell: { sh: "true", env } } });
+  const program = (id: string, command: string[]) => ({ id, trigger: "manual", run: { shell: { command } } });
   const url = "https://ci.example.org/a";
   write({
     config: {
@@ -913,6 +914,9 @@ test("a variable's name where no shell reads it is a warning", async () => {
         runs("path", { PATH: "/opt/bin:$PATH" }),
         posts("plain", { url: `${url}?$top=5`, headers: { "X-Price": "$5" } }),
         runs("script", { LINE: "cd $HOME && ls" }),
+        program("argument", ["curl", "-d", "$HOOKGATE_PAYLOAD", url]),
+        program("shell", ["sh", "-c", "$LINE"]),
+        program("pattern", ["awk", "$NF"]),
       ],
     },
   });
@@ -928,9 +932,13 @@ test("a variable's name where no shell reads it is a warning", async () => {
     ],
     ["address", "url has $MK"],
     ["path", "env.PATH has $PATH"],
+    [
+      "argument",
+      "command[2] has $HOOKGATE_PAYLOAD, and nothing puts a variable's value there: write the line as `sh` in place of `command`",
+    ],
   ])
     expect(err).toContain(`warning: hook ${id}: ${told}`);
-  expect(err).not.toMatch(/hook (plain|script)/);
+  expect(err).not.toMatch(/hook (plain|script|shell|pattern)/);
   expect(code).toBe(0);
 });
 

@@ -957,6 +957,18 @@ export const HOOK_MISTAKES: Record<string, Mistake> = {
     { text: "x", mentions: { users: ["@ann"] } },
     /mentions\.users\.0: .*expected a number, as platforms identify users, got "@ann"$/,
   ),
+  "a person who is allowed to be notified and is not mentioned": chat(
+    { text: "deploy failed", mentions: { users: ["1001"] } },
+    /chat\.mentions\.users\.0: .*the text has no <@1001>, so this notifies no one: add it to the text$/,
+  ),
+  "a role without its mention": chat(
+    { text: "deploy failed <@77>", mentions: { roles: ["77"] } },
+    /chat\.mentions\.roles\.0: .*the text has no <@&77>, so this notifies no one/,
+  ),
+  "everyone without the mention": chat(
+    { text: "deploy failed", mentions: { everyone: true } },
+    /chat\.mentions\.everyone: .*the text has no @everyone, so this notifies no one/,
+  ),
   // What does not exist.
   "tests by a program that is not there": step(
     { run_tests: { command: ["no-such-runner"] } },

@@ -26,6 +26,13 @@ const writtenButton = button
   })
   .strict();
 
+const allowed = outboundMessage.shape.mentions.unwrap().shape;
+const mentions = z.strictObject({
+  users: allowed.users.describe("Ids of people. The text has `<@ID>` for each, also on Telegram."),
+  roles: allowed.roles.describe("Ids of roles on Discord. The text has `<@&ID>` for each."),
+  everyone: allowed.everyone.describe("Yes lets `@everyone` and `@here` in the text notify, on Discord only."),
+});
+
 const chatForm = z.strictObject({
   to: z
     .union([chatAddress, z.array(chatAddress).min(1).max(50)])
@@ -40,7 +47,7 @@ const chatForm = z.strictObject({
   card: writtenCard.optional().describe("A framed block: title, text, url, tone, fields, footer."),
   buttons: z.array(z.array(writtenButton)).optional().describe("Rows of buttons."),
   silent: z.boolean().optional().describe("Without a sound."),
-  mentions: outboundMessage.shape.mentions.unwrap().strict().optional().describe("Who may be pinged. Default: no one."),
+  mentions: mentions.optional().describe("Whom the mentions in the text may notify. Default: no one."),
   thread: z
     .enum(["none", "run", "day"])
     .default("none")
@@ -99,9 +106,10 @@ export const chatOptions = chatForm
       refuse("each run has a thread of its own, so no message is edited: remove it, or set thread: day", "update");
     for (const field of ["users", "roles"] as const)
       options.mentions?.[field]?.forEach((id, index) => {
-        if (!isTemplate(id) && !/^\d+$/.test(id))
+        if (!isTemplate(id) && !IS_ID.test(id))
           refuse(`expected a number, as platforms identify ${field}, got "${id}"`, "mentions", field, index);
       });
+    for (const { path, message } of silentMentions(options)) refuse(message, "mentions", ...path);
     for (const [row, several] of buttons.entries())
       for (const [index, one] of several.entries()) {
         const server = one.url && serverProblem(one.url);
@@ -122,8 +130,32 @@ export function addressProblem(url: string): string | undefined {
   return isWebAddress(url) ? undefined : `expected an address that starts with https: or http:, got "${url}"`;
 }
 
+/** As Discord and Telegram write ids of people and roles. */
+const IS_ID = /^\d+$/;
+
+/** Mentions that are allowed and that the message does not have: they notify no one. A template may fill in something. */
+function silentMentions(options: ChatOptions): { path: (string | number)[]; message: string }[] {
+  const { users = [], roles = [], everyone } = options.mentions ?? {};
+  const written = partsOf(options).join("\n");
+  if (isTemplate(written)) return [];
+  const missing = (path: (string | number)[], mention: string, ...others: string[]) =>
+    [mention, ...others].some((one) => written.includes(one))
+      ? []
+      : [{ path, message: `the text has no ${mention}, so this notifies no one: add it to the text` }];
+  return [
+    ...users.flatMap((id, at) =>
+      IS_ID.test(id) ? missing(["users", at], `<@${id}>`, `<@!${id}>`, `tg://user?id=${id}`) : [],
+    ),
+    ...roles.flatMap((id, at) => (IS_ID.test(id) ? missing(["roles", at], `<@&${id}>`) : [])),
+    ...(everyone === true ? missing(["everyone"], "@everyone", "@here") : []),
+  ];
+}
+
 /** The message has nothing that a reader would see. A template may fill in something. */
-export function isEmpty({ text, card: frame }: Pick<ChatOptions, "text" | "card">): boolean {
-  const parts = [text, frame?.title, frame?.text, ...(frame?.fields?.map(({ value }) => value) ?? [])];
-  return parts.every((part) => part === undefined || isBlank(part));
+export function isEmpty(options: Pick<ChatOptions, "text" | "card">): boolean {
+  return partsOf(options).every((part) => part === undefined || isBlank(part));
+}
+
+function partsOf({ text, card: frame }: Pick<ChatOptions, "text" | "card">): (string | undefined)[] {
+  return [text, frame?.title, frame?.text, ...(frame?.fields?.map(({ value }) => value) ?? [])];
 }
